@@ -1,0 +1,28 @@
+# mara_flags: how mara's own programs are compiled. Never exported: users choose their own flags.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
+endif()
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+add_library(mara_flags INTERFACE)
+# No contraction: a fused multiply-add on one compiler and not on the other would give other bits.
+target_compile_options(mara_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -ffp-contract=off)
+if(MARA_NATIVE)
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag(-march=native MARA_HAS_MARCH_NATIVE)
+  if(MARA_HAS_MARCH_NATIVE)
+    target_compile_options(mara_flags INTERFACE -march=native)
+  endif()
+endif()
+if(MARA_WERROR)
+  # The three that GCC's optimiser reports inside correct library code stay warnings.
+  target_compile_options(
+    mara_flags INTERFACE -Werror $<$<CXX_COMPILER_ID:GNU>:-Wno-error=maybe-uninitialized
+                         -Wno-error=array-bounds -Wno-error=stringop-overflow>)
+endif()
+if(MARA_SANITIZE)
+  target_compile_options(mara_flags INTERFACE -fsanitize=${MARA_SANITIZE} -fno-sanitize-recover=all
+                                              -fno-omit-frame-pointer)
+  target_compile_definitions(mara_flags INTERFACE _GLIBCXX_ASSERTIONS)
+  target_link_options(mara_flags INTERFACE -fsanitize=${MARA_SANITIZE})
+endif()

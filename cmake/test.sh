@@ -1,0 +1,40 @@
+#!/bin/sh
+# sh cmake/test.sh [--preset NAME] [options of ctest]: installs what is missing, builds everything and runs every
+# test. The last line counts them; the exit code is 0 when none failed. Presets: release (default), dev (sanitizers).
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+. "$here/common.sh"
+
+preset=release
+if [ "${1:-}" = --preset ]; then
+  preset=${2:?--preset needs a name}
+  shift 2
+fi
+
+sh "$here/setup.sh" test
+choose_build "$preset"
+benchmarks=ON
+[ "$preset" != dev ] || benchmarks=OFF
+# shellcheck disable=SC2086  # MARA_CMAKE_OPTIONS is a list
+configure "$preset" -DMARA_BUILD_TESTS=ON -DMARA_BUILD_EXAMPLES=ON "-DMARA_BUILD_BENCHMARKS=$benchmarks" \
+  ${MARA_CMAKE_OPTIONS:-}
+cmake --build "$build" --parallel "$(cores)"
+
+results=$build/test-results.xml
+rm -f "$results"
+status=0
+ctest --test-dir "$build" --output-on-failure --parallel "$(cores)" --output-junit "$results" "$@" || status=$?
+
+# The line of the whole run: <testsuite ... tests="9" failures="1" disabled="0" skipped="2" ...
+count() { sed -n "s/^.*[[:space:]]$1=\"\([0-9]*\)\".*$/\1/p" "$results" | head -n 1; }
+tests=$(count tests)
+failed=$(count failures)
+skipped=$(($(count skipped) + $(count disabled)))
+echo "$((tests - failed - skipped)) passed, $failed failed, $skipped skipped"
+if [ "$tests" = 0 ]; then
+  say 'no test ran' >&2
+  exit 1
+fi
+exit "$status"

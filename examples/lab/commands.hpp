@@ -1,0 +1,16 @@
+#pragma once
+// The commands of mara-lab. To add one: an options struct in options.hpp, a run function here, one line in main.cpp.
+
+#include "mara/core/result.hpp"
+#include "options.hpp"
+
+namespace lab {
+
+/// Trains the learners, measures every policy and writes the report (compare_command.cpp).
+mara::Status run_compare(const CompareOptions& options);
+/// Summarises a trace and fits a workload model to it (trace_command.cpp).
+mara::Status run_trace(const TraceOptions& options);
+/// Tunes the parameters of the list scheduler (tune_command.cpp).
+mara::Status run_tune(const TuneOptions& options);
+
+}  // namespace lab

@@ -1,0 +1,166 @@
+#pragma once
+// What the commands of mara-lab can be told; each struct is reflected, so that a member is an option of the same name.
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "mara/cluster/cluster.hpp"
+#include "mara/core/result.hpp"
+#include "mara/interop/reflect.hpp"
+#include "mara/workload/trace.hpp"
+
+namespace lab {
+
+/// Options of `mara-lab compare`.
+struct CompareOptions {
+  std::string trace;
+  mara::TraceFormat format = mara::TraceFormat::kMuri;
+  std::string model;
+  std::string cluster;
+  std::optional<double> load;
+  std::int64_t steps = 150000;
+  int seeds = 1;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  std::string expert;
+  std::string out = "mara-report";
+  bool json = false;
+};
+
+/// Options of `mara-lab tune`.
+struct TuneOptions {
+  std::string trace;
+  mara::TraceFormat format = mara::TraceFormat::kMuri;
+  std::string model;
+  std::string cluster;
+  std::optional<double> load;
+  int iterations = 20;
+  int population = 48;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  std::string expert;
+  std::string out = "expert.json";
+  bool json = false;
+};
+
+/// Options of `mara-lab trace`.
+struct TraceOptions {
+  std::string file;
+  mara::TraceFormat format = mara::TraceFormat::kMuri;
+  std::string fit;
+  bool json = false;
+};
+
+namespace detail {
+
+inline mara::Error bad_option(const std::string& option, const std::string& rule, const std::string& value) {
+  return mara::Error{mara::ErrorCode::kInvalidArgument, "--" + option + ": " + rule + ", got " + value};
+}
+
+/// What the options of compare and tune have in common.
+template <class Options>
+mara::Status check_workload_options(const Options& options) {
+  if (!options.trace.empty() && !options.model.empty())
+    return bad_option("model", "cannot be combined with --trace", "'" + options.model + "'");
+  if (options.load && !(std::isfinite(*options.load) && *options.load > 0.0 && *options.load <= 10.0))
+    return bad_option("load", "must be above 0 and at most 10", std::to_string(*options.load));
+  if (options.threads < 0 || options.threads > 1024)
+    return bad_option("threads", "must be from 0 to 1024", std::to_string(options.threads));
+  if (options.out.empty()) return bad_option("out", "must not be empty", "''");
+  if (!options.cluster.empty()) {
+    if (const auto cluster = mara::parse_cluster(options.cluster); !cluster)
+      return mara::Error{cluster.error().code, "--cluster: " + cluster.error().message};
+  }
+  return {};
+}
+
+}  // namespace detail
+
+/// Whether the values make sense; the error names the option and the value.
+inline mara::Status validate(const CompareOptions& options) {
+  if (options.steps < 1 || options.steps > 1'000'000'000)
+    return detail::bad_option("steps", "must be from 1 to 1000000000", std::to_string(options.steps));
+  if (options.seeds < 1 || options.seeds > 1000)
+    return detail::bad_option("seeds", "must be from 1 to 1000", std::to_string(options.seeds));
+  return detail::check_workload_options(options);
+}
+
+inline mara::Status validate(const TuneOptions& options) {
+  if (options.iterations < 1 || options.iterations > 100000)
+    return detail::bad_option("iterations", "must be from 1 to 100000", std::to_string(options.iterations));
+  if (options.population < 4 || options.population > 100000)
+    return detail::bad_option("population", "must be from 4 to 100000", std::to_string(options.population));
+  return detail::check_workload_options(options);
+}
+
+inline mara::Status validate(const TraceOptions& options) {
+  if (options.file.empty()) return detail::bad_option("file", "a trace file is needed", "''");
+  return {};
+}
+
+}  // namespace lab
+
+template <>
+struct mara::EnumNames<mara::TraceFormat> {
+  static constexpr auto kNames = std::to_array<mara::EnumName<mara::TraceFormat>>(
+      {{mara::TraceFormat::kMuri, "muri"}, {mara::TraceFormat::kOpenb, "openb"}});
+};
+
+template <>
+struct mara::Descriptions<lab::CompareOptions> {
+  static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
+      {"trace", "CSV file of the trace to replay: a workload model is fitted to its first 60 % and every policy is "
+                "measured on its last 40 %. Without it, workloads come from --model"},
+      {"format", "columns of the trace: muri (the Philly virtual-cluster CSVs) or openb (pod lists)"},
+      {"model", "workload model (JSON, written by `mara-lab trace --fit`) to generate jobs from when there is no "
+                "--trace; empty: the Philly model that ships with mara"},
+      {"cluster", "GPU types, fastest first, as type:nodes x GPUs per node, such as a100:2x8,v100:2x8,t4:2x8; empty: "
+                  "these three types, sized for the load"},
+      {"load", "work that arrives per unit of what the cluster can do; with an empty --cluster it sizes the cluster, "
+               "with a given one it stretches or squeezes the arrivals; empty: as the workload has it"},
+      {"steps", "environment steps that each learner trains for"},
+      {"seeds", "trainings of each learner, with consecutive seeds; more seeds give intervals"},
+      {"seed", "first seed; the same seed gives the same report, whatever the number of threads"},
+      {"threads", "threads to use; 0: one per processor"},
+      {"expert", "parameters of the tuned list scheduler (JSON, written by `mara-lab tune`); empty: those that ship"},
+      {"out", "folder of the report; an earlier report there is replaced when the new one is complete"},
+      {"json", "print the results as one JSON object on stdout instead of the table"},
+  });
+};
+
+template <>
+struct mara::Descriptions<lab::TuneOptions> {
+  static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
+      {"trace", "CSV file of a trace: the workload model to tune on is fitted to its first 60 %"},
+      {"format", "columns of the trace: muri (the Philly virtual-cluster CSVs) or openb (pod lists)"},
+      {"model", "workload model (JSON) to tune on when there is no --trace; empty: the Philly model that ships"},
+      {"cluster", "GPU types, fastest first, such as a100:2x8,v100:2x8,t4:2x8; empty: these three types, sized for "
+                  "the load"},
+      {"load", "work that arrives per unit of what the cluster can do; empty: as the workload has it"},
+      {"iterations", "iterations of the cross-entropy method"},
+      {"population", "candidates of each iteration"},
+      {"seed", "seed; the same seed gives the same parameters, whatever the number of threads"},
+      {"threads", "threads to use; 0: one per processor"},
+      {"expert", "parameters to start from (JSON); empty: those that ship"},
+      {"out", "file to write the best parameters to (JSON)"},
+      {"json", "print the results as one JSON object on stdout"},
+  });
+};
+
+template <>
+struct mara::Descriptions<lab::TraceOptions> {
+  static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
+      {"file", "CSV file of the trace"},
+      {"format", "columns of the trace: muri (the Philly virtual-cluster CSVs) or openb (pod lists)"},
+      {"fit", "fit a workload model to the trace and write it to this file (JSON)"},
+      {"json", "print the summary as one JSON object on stdout"},
+  });
+};
+
+BOOST_HANA_ADAPT_STRUCT(lab::CompareOptions, trace, format, model, cluster, load, steps, seeds, seed, threads, expert,
+                        out, json);
+BOOST_HANA_ADAPT_STRUCT(lab::TuneOptions, trace, format, model, cluster, load, iterations, population, seed, threads,
+                        expert, out, json);
+BOOST_HANA_ADAPT_STRUCT(lab::TraceOptions, file, format, fit, json);

@@ -1,0 +1,47 @@
+#pragma once
+// The flow of an allocation: where the velocity field would move each agent's option, and the distribution over
+// options that this implies.
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "mara/action/masked_categorical.hpp"
+#include "mara/flow/velocity_field.hpp"
+
+namespace mara {
+
+/// Per agent the state of the flow is a point on the simplex over its options: x0 = one-hot(current option), x1 =
+/// one-hot(ideal option). Categorical, since a regressed amount would average modes ({nothing, double} would become
+/// "half"). `Options`, `Observation`: extents of the environment.
+template <int Options, int Observation, std::size_t... Hidden>
+struct AllocationFlow {
+  using Field = VelocityField<Options, Observation, Hidden...>;
+  static constexpr int kOptions = Options;
+  static constexpr int kObservation = Observation;
+
+  Field field{};
+  float temperature = 0.2f;  ///< width of the guided distribution
+
+  struct Workspace {
+    typename Field::Workspace field;
+  };
+
+  /// Writes rows x Options endpoints x1^ = x + v(x, 0, o), one Euler step from the one-hot of `current`.
+  void endpoint(const float* observations, const int* current, std::size_t rows, float* out, Workspace& work) const {
+    for (std::size_t r = 0; r < rows; ++r)
+      for (int a = 0; a < Options; ++a) out[r * Options + static_cast<std::size_t>(a)] = a == current[r] ? 1.0f : 0.0f;
+    euler_endpoint(field, out, observations, rows, 1, work.field);
+  }
+
+  /// q(a) proportional to [a legal] exp(-|e_a - x1^|^2 / temperature); since |e_a - y|^2 = 1 - 2 y_a + |y|^2 this is
+  /// a softmax of 2 y_a / temperature. All zeros when no option is legal or the endpoint is not finite.
+  void guided_distribution(const float* endpoint, OptionMask mask, float* q) const noexcept {
+    float logits[Options];
+    for (int a = 0; a < Options; ++a) logits[a] = 2.0f * endpoint[a] / temperature;
+    const MaskedCategorical<Options> distribution(logits, mask);
+    for (int a = 0; a < Options; ++a) q[a] = distribution.probability(a);
+  }
+};
+
+}  // namespace mara

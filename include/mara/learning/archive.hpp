@@ -1,0 +1,176 @@
+#pragma once
+// A small binary archive for checkpoints: named sections, a version, and a checksum over everything.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "mara/core/result.hpp"
+
+namespace mara {
+
+/// FNV-1a, 64 bits.
+inline std::uint64_t fnv1a(std::span<const unsigned char> bytes) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3ull;
+  return hash;
+}
+
+/// Collects named arrays of trivially copyable numbers and writes them atomically. Little-endian layout:
+/// "MARACKPT", version, then per section: name length, name, element size, count, bytes; then the checksum.
+class ArchiveWriter {
+ public:
+  static constexpr std::uint32_t kVersion = 1;
+
+  explicit ArchiveWriter(std::string_view kind) {
+    append("MARACKPT", 8);
+    put_u32(kVersion);
+    put_text(kind);
+  }
+
+  template <class T>
+  void put(std::string_view name, std::span<const T> values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    put_text(name);
+    put_u32(static_cast<std::uint32_t>(sizeof(T)));
+    const std::uint64_t count = values.size();
+    append(&count, sizeof count);
+    append(values.data(), values.size_bytes());
+  }
+  template <class T>
+  void put(std::string_view name, const std::vector<T>& values) {
+    put(name, std::span<const T>(values));
+  }
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  void put_value(std::string_view name, const T& value) {
+    put(name, std::span<const T>(&value, 1));
+  }
+
+  /// Writes beside `path` and renames, so that a crash leaves the old file or the new one. Errors: kIo.
+  Status write(const std::filesystem::path& path) {
+    const std::uint64_t hash = fnv1a(bytes_);
+    append(&hash, sizeof hash);
+    std::filesystem::path temporary = path;
+    temporary += ".partial";
+    {
+      std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+      out.write(reinterpret_cast<const char*>(bytes_.data()), static_cast<std::streamsize>(bytes_.size()));
+      out.flush();
+      bytes_.resize(bytes_.size() - sizeof hash);
+      if (!out) return Error{ErrorCode::kIo, temporary.string() + ": cannot be written"};
+    }
+    std::error_code failed;
+    std::filesystem::rename(temporary, path, failed);
+    if (failed) return Error{ErrorCode::kIo, path.string() + ": " + failed.message()};
+    return {};
+  }
+
+ private:
+  void append(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    if (size > 0) bytes_.insert(bytes_.end(), bytes, bytes + size);
+  }
+  void put_u32(std::uint32_t value) { append(&value, sizeof value); }
+  void put_text(std::string_view text) {
+    put_u32(static_cast<std::uint32_t>(text.size()));
+    append(text.data(), text.size());
+  }
+  std::vector<unsigned char> bytes_;
+};
+
+/// Reads an archive back. Everything is checked before anything is handed out: magic, version, kind, checksum,
+/// section names and extents; the error says which.
+class ArchiveReader {
+ public:
+  static Result<ArchiveReader> open(const std::filesystem::path& path, std::string_view kind) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return Error{ErrorCode::kIo, path.string() + ": cannot be opened"};
+    ArchiveReader reader;
+    reader.name_ = path.string();
+    reader.bytes_.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    if (reader.bytes_.size() < 8 + 4 + 4 + 8 || std::memcmp(reader.bytes_.data(), "MARACKPT", 8) != 0) {
+      return reader.fail("is not a mara archive");
+    }
+    std::uint64_t stored = 0;
+    const std::size_t body = reader.bytes_.size() - sizeof stored;
+    std::memcpy(&stored, reader.bytes_.data() + body, sizeof stored);
+    if (stored != fnv1a({reinterpret_cast<const unsigned char*>(reader.bytes_.data()), body})) {
+      return reader.fail("checksum does not match: the file is damaged or truncated");
+    }
+    reader.bytes_.resize(body);
+    reader.at_ = 8;
+    std::uint32_t version = 0;
+    if (!reader.take(&version, sizeof version) || version != ArchiveWriter::kVersion) {
+      return reader.fail("version " + std::to_string(version) + ", expected " +
+                         std::to_string(ArchiveWriter::kVersion));
+    }
+    std::string found;
+    if (!reader.take_text(found) || found != kind) {
+      return reader.fail("holds '" + found + "', expected '" + std::string(kind) + "'");
+    }
+    return reader;
+  }
+
+  /// Reads the next section, which must be called `name`, into `values` (resized).
+  template <class T>
+  Status get(std::string_view name, std::vector<T>& values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::string found;
+    std::uint32_t size = 0;
+    std::uint64_t count = 0;
+    if (!take_text(found) || found != name) return fail("section '" + found + "', expected '" + std::string(name) + "'");
+    if (!take(&size, sizeof size) || size != sizeof(T)) return fail("section '" + found + "': element size " + std::to_string(size));
+    if (!take(&count, sizeof count) || count > (bytes_.size() - at_) / sizeof(T)) {
+      return fail("section '" + found + "': count " + std::to_string(count) + " exceeds the file");
+    }
+    values.resize(static_cast<std::size_t>(count));
+    take(values.data(), values.size() * sizeof(T));
+    return {};
+  }
+  /// The same into an array whose extent must agree.
+  template <class T>
+  Status get_exact(std::string_view name, std::span<T> values) {
+    std::vector<T> read;
+    if (const Status status = get(name, read); !status) return status;
+    if (read.size() != values.size()) {
+      return fail("section '" + std::string(name) + "': " + std::to_string(read.size()) + " values, expected " +
+                  std::to_string(values.size()));
+    }
+    std::copy(read.begin(), read.end(), values.begin());
+    return {};
+  }
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  Status get_value(std::string_view name, T& value) {
+    return get_exact(name, std::span<T>(&value, 1));
+  }
+
+ private:
+  Error fail(const std::string& what) const { return Error{ErrorCode::kParse, name_ + ": " + what}; }
+  bool take(void* out, std::size_t size) {
+    if (size > bytes_.size() - at_) return false;
+    if (size > 0) std::memcpy(out, bytes_.data() + at_, size);
+    at_ += size;
+    return true;
+  }
+  bool take_text(std::string& out) {
+    std::uint32_t size = 0;
+    if (!take(&size, sizeof size) || size > bytes_.size() - at_) return false;
+    out.assign(bytes_.data() + at_, size);
+    at_ += size;
+    return true;
+  }
+  std::string name_;
+  std::vector<char> bytes_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace mara

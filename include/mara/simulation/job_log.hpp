@@ -1,0 +1,69 @@
+#pragma once
+// The jobs of a run as comma-separated text.
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "mara/cluster/cluster.hpp"
+#include "mara/core/check_finite.hpp"
+#include "mara/core/resource.hpp"
+#include "mara/core/result.hpp"
+#include "mara/simulation/records.hpp"
+
+namespace mara {
+
+/// A number of GPUs in decimal without trailing zeros: "4", "0.46".
+inline std::string gpus_text(Milli gpus) {
+  std::string text = std::to_string(gpus.value / 1000);
+  const std::int64_t thousandths = gpus.value % 1000;
+  if (thousandths == 0) return text;
+  text += "." + std::to_string(1000 + thousandths).substr(1);  // keeps leading zeros
+  while (text.back() == '0') text.pop_back();
+  return text;
+}
+
+/// `text` as one field of a CSV line: in quotes when it holds a comma, a quote or a line break (RFC 4180).
+inline std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+/// Writes one line per job in simulation order: policy,job,submit,start,end,gpus,type. job is Job::id; times
+/// are in seconds, the shortest decimals that read back as the same double; gpus and type are those of the
+/// last grant. start, gpus and type are empty for a job that never started, end for one that did not finish.
+/// `header` adds the line of column names. Errors: kIo when the stream fails.
+inline Status write_jobs_csv(std::ostream& out, std::string_view policy, const SimulationResult& result,
+                             const Cluster& cluster, bool header) {
+  if (header) out << "policy,job,submit,start,end,gpus,type\n";
+  const std::string policy_field = csv_field(policy);
+  std::string line;
+  for (std::size_t i = 0; i < result.records.size(); ++i) {
+    const JobRecord& record = result.records[i];
+    const Grant grant = record.last_grant;
+    line = policy_field + "," + std::to_string(result.jobs[i].id) + "," +
+           format_number(result.jobs[i].submit_s) + ",";
+    if (record.started) line += format_number(record.start_s);
+    line += ',';
+    if (record.finished) line += format_number(record.end_s);
+    line += ',';
+    if (!grant.empty()) line += gpus_text(grant.gpus);
+    line += ',';
+    if (grant.type >= 0 && grant.type < cluster.type_count())
+      line += csv_field(cluster.types[static_cast<std::size_t>(grant.type)].name);
+    line += '\n';
+    out << line;
+  }
+  out.flush();
+  if (!out) return Error{ErrorCode::kIo, "jobs of policy '" + std::string(policy) + "': the stream failed"};
+  return {};
+}
+
+}  // namespace mara

@@ -1,0 +1,23 @@
+# Installs the build folder BUILD to WORK/prefix, afresh.
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE "${WORK}/prefix")
+execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix" --config "${CONFIG}"
+                OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE code)
+if(NOT code EQUAL 0)
+  message("${output}")
+  message(FATAL_ERROR "install failed")
+endif()
+# Nothing of the source or build folder is written into the package.
+file(GLOB_RECURSE package "${WORK}/prefix/share/cmake/mara/*.cmake")
+if(NOT package)
+  message(FATAL_ERROR "no package files under ${WORK}/prefix/share/cmake/mara")
+endif()
+foreach(file IN LISTS package)
+  file(READ "${file}" text)
+  foreach(folder "${ROOT}/include" "${BUILD}/")
+    string(FIND "${text}" "${folder}" at)
+    if(NOT at EQUAL -1)
+      message(FATAL_ERROR "${file} names ${folder}")
+    endif()
+  endforeach()
+endforeach()
