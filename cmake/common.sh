@@ -30,7 +30,8 @@ configure() {
   preset=$1
   shift
   fresh=''
-  if [ -f "$build/CMakeCache.txt" ] && [ "$(cached CMAKE_HOME_DIRECTORY "$build")" != "$root" ]; then
+  home=$(cached CMAKE_HOME_DIRECTORY "$build")
+  if [ -n "$home" ] && [ "$(cd "$home" 2>/dev/null && pwd -P)" != "$(cd "$root" && pwd -P)" ]; then
     fresh=--fresh  # the folder came along when the repository was copied or moved
   elif [ -f "$build/build.ninja" ] || [ -f "$build/Makefile" ]; then
     same=yes

@@ -64,7 +64,7 @@ if [ -n "$trace" ]; then
   say "workload: the trace $trace"
 elif [ -n "$model" ]; then
   say "workload: the model $model"
-elif [ -n "$found" ] && [ -f "$found" ]; then
+elif [ "${format:-muri}" = muri ] && [ -n "$found" ] && [ -f "$found" ]; then
   say "workload: the trace $found (MARA_TRACES)"
   set -- --trace "$found" "$@"
 else

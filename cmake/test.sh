@@ -1,6 +1,8 @@
 #!/bin/sh
-# sh cmake/test.sh [--preset NAME] [options of ctest]: installs what is missing, builds everything and runs every
-# test. The last line counts them; the exit code is 0 when none failed. Presets: release (default), dev (sanitizers).
+# sh cmake/test.sh [--preset NAME] [--unit] [options of ctest]
+# Installs what is missing, builds everything and runs every test. The last line counts them; the exit code is 0
+# when none failed. --preset: release (default), or dev for the sanitizers. --unit: only the unit tests and those on
+# real traces, and only what they need is built.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,10 +10,21 @@ root=$(dirname "$here")
 . "$here/common.sh"
 
 preset=release
-if [ "${1:-}" = --preset ]; then
-  preset=${2:?--preset needs a name}
-  shift 2
-fi
+target=all
+while [ $# -gt 0 ]; do
+  case $1 in
+  --preset)
+    preset=${2:?--preset needs a name}
+    shift 2
+    ;;
+  --unit)
+    target=mara_unit_tests
+    shift
+    ;;
+  *) break ;;
+  esac
+done
+[ "$target" = all ] || set -- --label-regex '^(unit|trace)$' "$@"
 
 sh "$here/setup.sh" test
 choose_build "$preset"
@@ -20,7 +33,7 @@ benchmarks=ON
 # shellcheck disable=SC2086  # MARA_CMAKE_OPTIONS is a list
 configure "$preset" -DMARA_BUILD_TESTS=ON -DMARA_BUILD_EXAMPLES=ON "-DMARA_BUILD_BENCHMARKS=$benchmarks" \
   ${MARA_CMAKE_OPTIONS:-}
-cmake --build "$build" --parallel "$(cores)"
+cmake --build "$build" --target "$target" --parallel "$(cores)"
 
 results=$build/test-results.xml
 rm -f "$results"

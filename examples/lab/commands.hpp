@@ -1,5 +1,6 @@
 #pragma once
-// The commands of mara-lab. To add one: an options struct in options.hpp, a run function here, one line in main.cpp.
+// The commands of mara-lab. To add one: an options struct in options.hpp, a run function here, one line in
+// main.cpp.
 
 #include "mara/core/result.hpp"
 #include "options.hpp"

@@ -27,10 +27,31 @@ inline std::string format_fixed(std::optional<double> value, int decimals) {
 inline std::string format_three(double value) {
   if (!std::isfinite(value)) return "-";
   const double size = std::fabs(value);
-  const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 || size == 0.0 ? 2 : size >= 0.09995 ? 3 : 4;
+  const int decimals = size >= 99.95                   ? 0
+                       : size >= 9.995                 ? 1
+                       : size >= 0.9995 || size == 0.0 ? 2
+                       : size >= 0.09995               ? 3
+                                                       : 4;
   return format_fixed(value, decimals);
 }
-inline std::string format_three(std::optional<double> value) { return value ? format_three(*value) : "-"; }
+inline std::string format_three(std::optional<double> value) {
+  return value ? format_three(*value) : "-";
+}
+
+/// "2.93 ±0.03", "12.04 ±0.02": three significant digits, and at most one decimal more when the uncertainty
+/// needs it; both with the same number of decimals.
+inline std::string format_plus_minus(double value, double half) {
+  const std::string text = format_three(value);
+  const std::size_t point = text.find('.');
+  int decimals = point == std::string::npos ? 0 : static_cast<int>(text.size() - point - 1);
+  if (half < 0.95 * std::pow(10.0, -decimals)) ++decimals;
+  return format_fixed(value, decimals) + " \u00b1" + format_fixed(half, decimals);
+}
+
+/// Microseconds: one decimal below 100.
+inline std::string format_us(std::optional<double> value) {
+  return value ? format_fixed(*value, std::fabs(*value) < 99.95 ? 1 : 0) : "-";
+}
 
 /// The shortest text that reads back as the same double; "NaN" when it is not finite.
 inline std::string format_exact(double value) {
@@ -66,7 +87,9 @@ inline std::string format_duration(double seconds) {
   const TimeUnit unit = time_unit(std::fabs(seconds));
   return format_three(seconds / unit.seconds) + " " + unit.name;
 }
-inline std::string format_duration(std::optional<double> seconds) { return seconds ? format_duration(*seconds) : "-"; }
+inline std::string format_duration(std::optional<double> seconds) {
+  return seconds ? format_duration(*seconds) : "-";
+}
 
 /// A wall-clock span: 7 s, 1:05, 1:02:03.
 inline std::string format_clock(double seconds) {
@@ -84,7 +107,8 @@ inline std::string format_clock(double seconds) {
   return buffer;
 }
 
-/// Columns that UTF-8 `text` takes on a terminal (one per code point; no wide or combining characters are used here).
+/// Columns that UTF-8 `text` takes on a terminal (one per code point; no wide or combining characters are
+/// used here).
 inline std::size_t display_width(const std::string& text) {
   std::size_t width = 0;
   for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;

@@ -2,6 +2,7 @@
 // How --help looks: names in a left column, wrapped explanations with the default in the right one.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -35,15 +36,14 @@ class HelpFormatter : public CLI::Formatter {
 
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0 || option->get_type_name().empty()) return {};
-    return (option->get_positional() ? " " : " ") + option->get_type_name() +
-           (option->get_required() ? " (required)" : "");
+    return " " + option->get_type_name() + (option->get_required() ? " (required)" : "");
   }
 
   std::string make_option_desc(const CLI::Option* option) const override {
     std::string text = option->get_description();
     if (option->get_type_size() != 0 && !option->get_default_str().empty())
       text += " (default: " + option->get_default_str() + ")";
-    return wrap(text, kWidth - kColumn, kColumn);
+    return wrap(text, kWidth - kColumn, 0);  // CLI11 indents what follows a line break
   }
 
   std::string make_subcommand(const CLI::App* command) const override {
@@ -53,7 +53,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 
  private:
-  static constexpr std::size_t kColumn = 30, kWidth = 100;
+  static constexpr std::size_t kColumn = 27, kWidth = 100;
 };
 
 }  // namespace lab

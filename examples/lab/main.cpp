@@ -1,4 +1,5 @@
-// mara-lab: experiments with mara from the command line. Exit codes: 0 success, 1 internal error, 2 bad input.
+// mara-lab: experiments with mara from the command line. Exit codes: 0 success, 1 internal error, 2 bad
+// input.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -26,8 +27,8 @@ struct Command {
   std::function<mara::Status()> run;
 };
 
-/// Registers a command whose options are the members of Options. `file` names a member's option that may also be
-/// given as a plain argument.
+/// Registers a command whose options are the members of Options. `positional` names the member (a string)
+/// that is given as a plain argument instead, if any.
 template <class Options>
 Command add_command(CLI::App& root, const char* name, const char* help, mara::Status (*run)(const Options&),
                     const char* positional = nullptr) {
@@ -42,7 +43,8 @@ Command add_command(CLI::App& root, const char* name, const char* help, mara::St
     app->remove_option(app->get_option(option));
     mara::for_each_member(*options, [&](std::string_view member, auto& value) {
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::string>) {
-        if (member == positional) app->add_option(positional, value, description)->required()->type_name("FILE");
+        if (member == positional)
+          app->add_option(positional, value, description)->required()->type_name("FILE");
       }
     });
   }
@@ -79,20 +81,24 @@ int run(int argc, char** argv) {
   CLI::App root{"Learning and measuring GPU schedulers with mara.", "mara-lab"};
   root.formatter(std::make_shared<lab::HelpFormatter>());
   root.require_subcommand(1);
-  root.footer("`mara-lab COMMAND --help` explains the options of a command.");
   const Command commands[] = {
-      add_command(root, "compare",
-                  "Train MAPPO and flow-guided MARA, compare them with every rule on the same jobs, write a report",
-                  &lab::run_compare),
+      add_command(
+          root, "compare",
+          "Train MAPPO and flow-guided MARA, compare them with every rule on the same jobs, write a report",
+          &lab::run_compare),
       add_command(root, "trace", "Summarise a trace; fit a workload model to it", &lab::run_trace, "file"),
       add_command(root, "tune", "Tune the parameters of the list scheduler that guides MARA", &lab::run_tune),
   };
+  root.footer("`mara-lab COMMAND --help` explains the options of a command.");
   std::string where = "mara-lab";
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help
     return root.exit(success);
   } catch (const CLI::ParseError& error) {
+    const std::string_view first = argc > 1 ? argv[1] : "";
+    if (!first.empty() && first[0] != '-' && root.get_subcommands().empty())
+      return fail(where, "unknown command '" + std::string(first) + "' (see --help)", kBadInput);
     for (const Command& command : commands)
       if (command.app->parsed()) where += " " + command.app->get_name();
     return fail(where, std::string(error.what()) + " (see --help)", kBadInput);

@@ -1,11 +1,13 @@
 #pragma once
-// What the commands of mara-lab can be told; each struct is reflected, so that a member is an option of the same name.
+// What the commands of mara-lab can be told; each struct is reflected, so that a member is an option of the
+// same name.
 
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "format.hpp"
 #include "mara/cluster/cluster.hpp"
 #include "mara/core/result.hpp"
 #include "mara/interop/reflect.hpp"
@@ -65,7 +67,7 @@ mara::Status check_workload_options(const Options& options) {
   if (!options.trace.empty() && !options.model.empty())
     return bad_option("model", "cannot be combined with --trace", "'" + options.model + "'");
   if (options.load && !(std::isfinite(*options.load) && *options.load > 0.0 && *options.load <= 10.0))
-    return bad_option("load", "must be above 0 and at most 10", std::to_string(*options.load));
+    return bad_option("load", "must be above 0 and at most 10", format_exact(*options.load));
   if (options.threads < 0 || options.threads > 1024)
     return bad_option("threads", "must be from 0 to 1024", std::to_string(options.threads));
   if (options.out.empty()) return bad_option("out", "must not be empty", "''");
@@ -111,21 +113,31 @@ struct mara::EnumNames<mara::TraceFormat> {
 template <>
 struct mara::Descriptions<lab::CompareOptions> {
   static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
-      {"trace", "CSV file of the trace to replay: a workload model is fitted to its first 60 % and every policy is "
-                "measured on its last 40 %. Without it, workloads come from --model"},
+      {"trace",
+       "CSV file of the trace to replay: a workload model is fitted to its first 60 % and every policy is "
+       "measured on its last 40 %. Without it, workloads come from --model",
+       "FILE"},
       {"format", "columns of the trace: muri (the Philly virtual-cluster CSVs) or openb (pod lists)"},
-      {"model", "workload model (JSON, written by `mara-lab trace --fit`) to generate jobs from when there is no "
-                "--trace; empty: the Philly model that ships with mara"},
-      {"cluster", "GPU types, fastest first, as type:nodes x GPUs per node, such as a100:2x8,v100:2x8,t4:2x8; empty: "
-                  "these three types, sized for the load"},
-      {"load", "work that arrives per unit of what the cluster can do; with an empty --cluster it sizes the cluster, "
-               "with a given one it stretches or squeezes the arrivals; empty: as the workload has it"},
+      {"model",
+       "workload model (JSON, written by `mara-lab trace --fit`) to generate jobs from when there is no "
+       "--trace; empty: the Philly model that ships with mara",
+       "FILE"},
+      {"cluster",
+       "GPU types, fastest first, as type:nodes x GPUs per node, such as a100:2x8,v100:2x8,t4:2x8; empty: "
+       "these three types, sized for the load",
+       "SPEC"},
+      {"load",
+       "work that arrives per unit of what the cluster can do; with an empty --cluster it sizes the cluster, "
+       "with a given one it stretches or squeezes the arrivals; empty: as the workload has it"},
       {"steps", "environment steps that each learner trains for"},
       {"seeds", "trainings of each learner, with consecutive seeds; more seeds give intervals"},
       {"seed", "first seed; the same seed gives the same report, whatever the number of threads"},
       {"threads", "threads to use; 0: one per processor"},
-      {"expert", "parameters of the tuned list scheduler (JSON, written by `mara-lab tune`); empty: those that ship"},
-      {"out", "folder of the report; an earlier report there is replaced when the new one is complete"},
+      {"expert",
+       "parameters of the tuned list scheduler (JSON, written by `mara-lab tune`); empty: those that ship",
+       "FILE"},
+      {"out", "folder of the report; an earlier report there is replaced when the new one is complete",
+       "DIR"},
       {"json", "print the results as one JSON object on stdout instead of the table"},
   });
 };
@@ -133,18 +145,22 @@ struct mara::Descriptions<lab::CompareOptions> {
 template <>
 struct mara::Descriptions<lab::TuneOptions> {
   static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
-      {"trace", "CSV file of a trace: the workload model to tune on is fitted to its first 60 %"},
+      {"trace", "CSV file of a trace: the workload model to tune on is fitted to its first 60 %", "FILE"},
       {"format", "columns of the trace: muri (the Philly virtual-cluster CSVs) or openb (pod lists)"},
-      {"model", "workload model (JSON) to tune on when there is no --trace; empty: the Philly model that ships"},
-      {"cluster", "GPU types, fastest first, such as a100:2x8,v100:2x8,t4:2x8; empty: these three types, sized for "
-                  "the load"},
+      {"model",
+       "workload model (JSON) to tune on when there is no --trace; empty: the Philly model that ships",
+       "FILE"},
+      {"cluster",
+       "GPU types, fastest first, such as a100:2x8,v100:2x8,t4:2x8; empty: these three types, sized for "
+       "the load",
+       "SPEC"},
       {"load", "work that arrives per unit of what the cluster can do; empty: as the workload has it"},
       {"iterations", "iterations of the cross-entropy method"},
       {"population", "candidates of each iteration"},
       {"seed", "seed; the same seed gives the same parameters, whatever the number of threads"},
       {"threads", "threads to use; 0: one per processor"},
-      {"expert", "parameters to start from (JSON); empty: those that ship"},
-      {"out", "file to write the best parameters to (JSON)"},
+      {"expert", "parameters to start from (JSON); empty: those that ship", "FILE"},
+      {"out", "file to write the best parameters to (JSON)", "FILE"},
       {"json", "print the results as one JSON object on stdout"},
   });
 };
@@ -152,15 +168,15 @@ struct mara::Descriptions<lab::TuneOptions> {
 template <>
 struct mara::Descriptions<lab::TraceOptions> {
   static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
-      {"file", "CSV file of the trace"},
+      {"file", "CSV file of the trace", "FILE"},
       {"format", "columns of the trace: muri (the Philly virtual-cluster CSVs) or openb (pod lists)"},
-      {"fit", "fit a workload model to the trace and write it to this file (JSON)"},
+      {"fit", "fit a workload model to the trace and write it to this file (JSON)", "OUT.json"},
       {"json", "print the summary as one JSON object on stdout"},
   });
 };
 
-BOOST_HANA_ADAPT_STRUCT(lab::CompareOptions, trace, format, model, cluster, load, steps, seeds, seed, threads, expert,
-                        out, json);
-BOOST_HANA_ADAPT_STRUCT(lab::TuneOptions, trace, format, model, cluster, load, iterations, population, seed, threads,
+BOOST_HANA_ADAPT_STRUCT(lab::CompareOptions, trace, format, model, cluster, load, steps, seeds, seed, threads,
                         expert, out, json);
+BOOST_HANA_ADAPT_STRUCT(lab::TuneOptions, trace, format, model, cluster, load, iterations, population, seed,
+                        threads, expert, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::TraceOptions, file, format, fit, json);

@@ -19,12 +19,15 @@
 
 namespace lab {
 
-/// Shows how far a set of tasks is. Every member may be called from any thread. Draws at most ten times a second on
-/// a terminal, and a line every ten seconds otherwise; time is only shown, it decides nothing.
+/// Shows how far a set of tasks is. Every member may be called from any thread. Draws at most ten times a
+/// second on a terminal, and a line every ten seconds otherwise; time is only shown, it decides nothing.
 class Progress {
  public:
   explicit Progress(std::string title, std::FILE* stream = stderr)
-      : title_(std::move(title)), stream_(stream), terminal_(::isatty(::fileno(stream)) == 1), start_(Clock::now()) {
+      : title_(std::move(title)),
+        stream_(stream),
+        terminal_(::isatty(::fileno(stream)) == 1),
+        start_(Clock::now()) {
     last_draw_ = start_;
   }
   ~Progress() { finish(); }
@@ -56,7 +59,8 @@ class Progress {
     finished_ = true;
     if (tasks_.empty()) return;
     const double seconds = since(start_, Clock::now());
-    const std::string text = title_ + ": " + std::to_string(done()) + " steps in " + format_clock(seconds) + jct_text();
+    const std::string text =
+        title_ + ": " + std::to_string(done()) + " steps in " + format_clock(seconds) + jct_text();
     std::fprintf(stream_, "%s%s\n", terminal_ ? "\r\033[K" : "", text.c_str());
     std::fflush(stream_);
   }
@@ -89,7 +93,8 @@ class Progress {
     std::vector<std::pair<std::string, std::vector<double>>> groups;
     for (const Task& task : tasks_) {
       if (!task.jct_s) continue;
-      auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == task.name; });
+      auto group =
+          std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == task.name; });
       if (group == groups.end()) group = groups.insert(groups.end(), {task.name, {}});
       group->second.push_back(*task.jct_s);
     }

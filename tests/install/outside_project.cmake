@@ -15,9 +15,10 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-string(REPLACE "|" ";" prefixes "${PREFIX_PATH}")
-set(arguments "-DCMAKE_PREFIX_PATH=${WORK}/prefix;${prefixes}" "-DMARA_ROOT=${ROOT}" -DCMAKE_BUILD_TYPE=Release
-              "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}")
+string(REPLACE "|" ":" prefixes "${PREFIX_PATH}")
+set(ENV{CMAKE_PREFIX_PATH} "${WORK}/prefix:${prefixes}:$ENV{CMAKE_PREFIX_PATH}")
+set(arguments "-DMARA_ROOT=${ROOT}" -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${COMPILER}"
+              "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}")
 run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${source}" -B "${build}" ${arguments})
 run("${CMAKE_COMMAND}" --build "${build}" --config Release)
 run("${CMAKE_COMMAND}" --build "${build}" --config Release --target run)

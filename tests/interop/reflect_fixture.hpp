@@ -44,8 +44,9 @@ struct mara::EnumNames<reflect_fixture::Colour> {
 
 template <>
 struct mara::Descriptions<reflect_fixture::Outer> {
-  static constexpr auto kHelp = std::to_array<mara::MemberHelp>(
-      {{"steps", "environment steps to train for"}, {"shuffle", "shuffle the minibatches"}});
+  static constexpr auto kHelp = std::to_array<mara::MemberHelp>({{"steps", "environment steps to train for"},
+                                                                 {"shuffle", "shuffle the minibatches"},
+                                                                 {"out_dir", "where to write", "FOLDER"}});
 };
 
 BOOST_HANA_ADAPT_STRUCT(reflect_fixture::Inner, learning_rate, clip, epochs);

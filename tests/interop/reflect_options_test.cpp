@@ -104,6 +104,7 @@ TEST_CASE("reflect_options: help shows text, type and default", "[interop][optio
   REQUIRE(help.find("--colour red|blue=blue") != std::string::npos);
   REQUIRE(help.find("--hidden INT,...=64,64") != std::string::npos);
   REQUIRE(help.find("shuffle the minibatches (default: on)") != std::string::npos);
+  REQUIRE(help.find("--out-dir FOLDER=report") != std::string::npos);
   REQUIRE(help.find("--ppo-epochs INT=3") != std::string::npos);
 }
 

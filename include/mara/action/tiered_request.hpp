@@ -35,6 +35,20 @@ struct TieredRequest {
     return kNothing;
   }
 
+  /// Options that an empty cluster could grant.
+  static OptionMask possible(const Job& job, const Cluster& cluster) noexcept {
+    OptionMask legal = 1u;
+    for (int a = 1; a < kOptions; ++a) {
+      const Grant wanted = grant(job, a);
+      if (wanted.empty() || wanted.type >= cluster.type_count()) continue;
+      const GpuType& type = cluster.types[static_cast<std::size_t>(wanted.type)];
+      if (wanted.gpus <= Milli::whole(type.gpus()) && type.gpu_memory_mib >= job.demand.gpu_memory_mib) {
+        legal |= OptionMask{1} << a;
+      }
+    }
+    return legal;
+  }
+
   /// Options that can be granted now: "nothing" always, the others when the ledger has room.
   static OptionMask mask(const Job& job, const Allocation& allocation) noexcept {
     OptionMask legal = 1u;

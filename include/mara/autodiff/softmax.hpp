@@ -86,30 +86,37 @@ class SoftmaxOperations {
     const Node from = tape.at(x);
     auto made = tape.fresh(from.rows, from.cols, x);
     const auto cols = static_cast<std::size_t>(from.cols);
+    // Probabilities are kept for the way back, which then needs no exponentials.
+    S* probabilities = tape.arena().template allocate<S>(made.node.size());
     for (std::size_t r = 0; r < static_cast<std::size_t>(from.rows); ++r) {
+      const std::size_t at = r * cols;
       if (masks == nullptr) {
-        math::log_softmax_row(from.value + r * cols, cols, made.out + r * cols);
+        math::log_softmax_row(from.value + at, cols, made.out + at, probabilities + at);
       } else {
-        math::masked_log_softmax_row(from.value + r * cols, cols, masks[r], made.out + r * cols);
+        math::masked_log_softmax_row(from.value + at, cols, masks[r], made.out + at, probabilities + at);
       }
     }
     made.node.data = masks;
+    made.node.extra = probabilities;
     made.node.backward = [](Core& core, const Node& node) {
       S* gradient = core.accumulator(node.a);
       const auto width = static_cast<std::size_t>(node.cols);
       const auto* row_masks = static_cast<const std::uint32_t*>(node.data);
       for (std::size_t r = 0; r < static_cast<std::size_t>(node.rows); ++r) {
-        const S* y = node.value + r * width;
+        const S* p = node.extra + r * width;
         const S* up = node.gradient + r * width;
         S* g = gradient + r * width;
-        const auto legal = [&](std::size_t c) {
-          return row_masks == nullptr || ((row_masks[r] >> c) & 1u) != 0;
-        };
+        if (row_masks == nullptr) {
+          const S total = math::sum(up, width);
+          for (std::size_t c = 0; c < width; ++c) g[c] += up[c] - p[c] * total;
+          continue;
+        }
+        const std::uint32_t mask = row_masks[r];
         S total = S(0);
         for (std::size_t c = 0; c < width; ++c)
-          if (legal(c)) total += up[c];
+          if ((mask >> c) & 1u) total += up[c];
         for (std::size_t c = 0; c < width; ++c)
-          if (legal(c)) g[c] += up[c] - std::exp(y[c]) * total;
+          if ((mask >> c) & 1u) g[c] += up[c] - p[c] * total;
       }
     };
     return tape.push(made.node);

@@ -39,6 +39,7 @@ class TapeCore {
     S* gradient = nullptr;         ///< null until something is written to it; of a variable: the caller's buffer
     Backward backward = nullptr;   ///< null: nothing flows further back
     const void* data = nullptr;    ///< masks, columns or weights of the caller
+    const S* extra = nullptr;      ///< numbers kept by the operation for the way back
     std::int32_t rows = 0, cols = 0;
     std::int32_t a = -1, b = -1, c = -1;  ///< operands
     S p = S(0), q = S(0);                 ///< constants of the operation

@@ -3,22 +3,10 @@
 
 #include <array>
 #include <cmath>
-#include <cstddef>
 
 #include "mara/core/portable_math.hpp"
 
 namespace mara {
-namespace detail {
-
-/// c[0] + c[1] x + ... by Horner's rule.
-template <std::size_t N>
-constexpr double polynomial(const std::array<double, N>& c, double x) noexcept {
-  double sum = c[N - 1];
-  for (std::size_t i = N - 1; i > 0; --i) sum = sum * x + c[i - 1];
-  return sum;
-}
-
-}  // namespace detail
 
 /// The standard normal quantile at probability p in (0, 1), relative error about 1e-16; 0 for any other p.
 /// Wichura, "Algorithm AS 241: The percentage points of the normal distribution", Applied Statistics 37

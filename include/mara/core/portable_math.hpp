@@ -3,8 +3,10 @@
 // between versions, and between processors with and without fused multiply-add; these give the same bits
 // everywhere when the compiler does not contract (-ffp-contract=off).
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -15,11 +17,28 @@ namespace detail {
 inline constexpr double kLn2High = 0x1.62e42feep-1;
 inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
+/// c[0] + c[1] x + ... by Horner's rule.
+template <std::size_t N>
+constexpr double polynomial(const std::array<double, N>& c, double x) noexcept {
+  double sum = c[N - 1];
+  for (std::size_t i = N - 1; i > 0; --i) sum = sum * x + c[i - 1];
+  return sum;
+}
+
 /// (atanh(s) - s) / s^3 as a function of s^2, for |s| <= 0.172 (full double precision there).
 constexpr double atanh_tail(double s2) noexcept {
-  double sum = 0.0;
-  for (int odd = 21; odd >= 3; odd -= 2) sum = sum * s2 + 1.0 / odd;
-  return sum;
+  constexpr std::array<double, 10> kSeries{1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11,
+                                           1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
+  return polynomial(kSeries, s2);
+}
+
+/// 1 / (k + 1)! for k = 0, 1, ...
+template <std::size_t N>
+constexpr std::array<double, N> inverse_factorials() noexcept {
+  std::array<double, N> c{};
+  double factorial = 1.0;
+  for (std::size_t k = 0; k < N; ++k) c[k] = 1.0 / (factorial *= static_cast<double>(k + 1));
+  return c;
 }
 
 }  // namespace detail
@@ -55,9 +74,8 @@ inline double portable_exp(double x) noexcept {
   if (x < -745.2) return 0.0;
   const double n = std::floor(x * 0x1.71547652b82fep+0 + 0.5);  // 1/ln 2
   const double r = (x - n * detail::kLn2High) - n * detail::kLn2Low;
-  double sum = 1.0;
-  for (int k = 14; k >= 2; --k) sum = 1.0 + sum * r / k;
-  return std::ldexp(1.0 + r * sum, static_cast<int>(n));
+  constexpr std::array<double, 14> kSeries = detail::inverse_factorials<14>();  // (e^r - 1) / r
+  return std::ldexp(1.0 + r * detail::polynomial(kSeries, r), static_cast<int>(n));
 }
 
 }  // namespace mara

@@ -31,6 +31,9 @@ class ClusterObservation {
   static constexpr int kSize = kOwn + kCluster;
   static constexpr int kGlobal = kCluster + Types + 6;
 
+  /// In the order of turns a running job counts as this much of its remaining time, which damps preemption.
+  static constexpr double kRunningShare = 0.7;
+
   explicit ClusterObservation(ObservationConfig config) : unit_(config.time_unit_s) {}
 
   /// Makes room for `agents` agents; encode() allocates only beyond that.
@@ -41,6 +44,12 @@ class ClusterObservation {
 
   /// Prepares for `view`: orders agents by remaining ideal time (ties: lower index). Must precede the calls below.
   void prepare(const DecisionView& view);
+  /// Prepares for an empty system.
+  void prepare_empty(const Cluster& cluster) {
+    DecisionView view;
+    view.cluster = &cluster;
+    prepare(view);
+  }
   /// Agents by remaining ideal time, shortest first.
   std::span<const std::uint32_t> order() const noexcept { return order_; }
   /// Writes one row of kSize numbers per active agent.
@@ -52,6 +61,7 @@ class ClusterObservation {
   struct Facts {
     double ideal_rate = 1.0;       // on the best type at the requested size
     double remaining_s = 0.0;      // at that rate
+    double turn_key = 0.0;         // order of turns
     double requested = 1.0;        // GPUs
     double speed_up = 1.0;         // at the requested size
     double best_speed = 0.0;
@@ -102,10 +112,11 @@ void ClusterObservation<Types>::prepare(const DecisionView& view) {
     f.remaining_s = state.remaining_work / f.ideal_rate;
     f.age_s = std::max(0.0, view.now_s - job.submit_s);
     f.running = !state.held.empty();
+    f.turn_key = f.remaining_s * (f.running ? kRunningShare : 1.0);
   }
   std::iota(order_.begin(), order_.end(), 0u);
   std::sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
-    return facts_[a].remaining_s != facts_[b].remaining_s ? facts_[a].remaining_s < facts_[b].remaining_s : a < b;
+    return facts_[a].turn_key != facts_[b].turn_key ? facts_[a].turn_key < facts_[b].turn_key : a < b;
   });
   summarise(view);
 }

@@ -30,6 +30,7 @@ struct StepOutcome {
 /// - e.observe(float* rows): writes agents x kObservation; e.global_state(float* row): kGlobalState;
 /// - e.turn_order() -> std::span<const std::uint32_t>: the order in which agents choose;
 /// - e.mask(agent) -> OptionMask: legal options given what was chosen so far (at least one bit set);
+/// - e.possible(agent) -> OptionMask: options that could be legal whatever the others choose;
 /// - e.act(agent, option): records a choice; e.step() -> StepOutcome;
 /// - e.rewards() -> std::span<const float>: individual rewards of the agents that acted in the last step;
 /// - e.current_option(agent) -> int: the option that describes what the agent holds now (origin of the flow).
@@ -43,6 +44,7 @@ concept Environment = requires(E e, const E& c, std::uint64_t seed, float* out, 
   { c.global_state(out) } -> std::same_as<void>;
   { c.turn_order() } -> std::convertible_to<std::span<const std::uint32_t>>;
   { c.mask(agent) } -> std::convertible_to<OptionMask>;
+  { c.possible(agent) } -> std::convertible_to<OptionMask>;
   { e.act(agent, option) } -> std::same_as<void>;
   { e.step() } -> std::same_as<StepOutcome>;
   { c.rewards() } -> std::convertible_to<std::span<const float>>;

@@ -52,7 +52,7 @@ struct SequentialArbiter {
 };
 
 /// Keeps every running job as it is: the "no change" answer of a decision that cannot be trusted.
-inline void keep_running(const DecisionView& view, Allocation& allocation) noexcept {
+inline void claim_held(const DecisionView& view, Allocation& allocation) noexcept {
   for (std::size_t agent = 0; agent < view.active.size(); ++agent)
     if (!view.active[agent].held.empty()) allocation.claim(agent, view.job(agent).demand, view.active[agent].held);
 }

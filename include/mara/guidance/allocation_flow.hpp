@@ -2,6 +2,7 @@
 // The flow of an allocation: where the velocity field would move each agent's option, and the distribution over
 // options that this implies.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -13,10 +14,12 @@ namespace mara {
 
 /// Per agent the state of the flow is a point on the simplex over its options: x0 = one-hot(current option), x1 =
 /// one-hot(ideal option). Categorical, since a regressed amount would average modes ({nothing, double} would become
-/// "half"). `Options`, `Observation`: extents of the environment.
+/// "half"). The condition is the agent's observation and its mask, one number 0 or 1 per option: what agents before it
+/// have left. Without the mask the field would average over what others take, and a rare opening would look improbable
+/// even when it is there. `Options`, `Observation`: extents of the environment.
 template <int Options, int Observation, std::size_t... Hidden>
 struct AllocationFlow {
-  using Field = VelocityField<Options, Observation, Hidden...>;
+  using Field = VelocityField<Options, Observation + Options, Hidden...>;
   static constexpr int kOptions = Options;
   static constexpr int kObservation = Observation;
 
@@ -25,13 +28,25 @@ struct AllocationFlow {
 
   struct Workspace {
     typename Field::Workspace field;
+    std::vector<float> condition;
   };
 
+  /// Writes one condition row: the observation, then the mask's bits.
+  static void condition(const float* observation, OptionMask mask, float* row) noexcept {
+    std::copy_n(observation, Observation, row);
+    for (int a = 0; a < Options; ++a) row[Observation + a] = static_cast<float>((mask >> a) & 1u);
+  }
+
   /// Writes rows x Options endpoints x1^ = x + v(x, 0, o), one Euler step from the one-hot of `current`.
-  void endpoint(const float* observations, const int* current, std::size_t rows, float* out, Workspace& work) const {
-    for (std::size_t r = 0; r < rows; ++r)
+  void endpoint(const float* observations, const int* current, const OptionMask* masks, std::size_t rows, float* out,
+                Workspace& work) const {
+    constexpr auto kCondition = static_cast<std::size_t>(Field::kCondition);
+    work.condition.resize(rows * kCondition);
+    for (std::size_t r = 0; r < rows; ++r) {
+      condition(observations + r * Observation, masks[r], &work.condition[r * kCondition]);
       for (int a = 0; a < Options; ++a) out[r * Options + static_cast<std::size_t>(a)] = a == current[r] ? 1.0f : 0.0f;
-    euler_endpoint(field, out, observations, rows, 1, work.field);
+    }
+    euler_endpoint(field, out, work.condition.data(), rows, 1, work.field);
   }
 
   /// q(a) proportional to [a legal] exp(-|e_a - x1^|^2 / temperature); since |e_a - y|^2 = 1 - 2 y_a + |y|^2 this is

@@ -103,10 +103,12 @@ std::string enum_choices() {
   return text;
 }
 
-/// One member and the sentence that explains it.
+/// One member and the sentence that explains it; `type` names what its value is in a help ("FILE"), empty:
+/// the name of its C++ type's kind.
 struct MemberHelp {
   std::string_view member;
   std::string_view text;
+  std::string_view type = {};
 };
 
 /// Specialise to explain members (each name must be a member; members may be left out):
@@ -117,9 +119,9 @@ struct MemberHelp {
 template <class T>
 struct Descriptions;
 
-/// The help text of a member of T; empty when there is none.
+/// The help of a member of T; empty texts when there is none.
 template <Reflected T>
-constexpr std::string_view describe(std::string_view member) noexcept {
+constexpr MemberHelp member_help(std::string_view member) noexcept {
   if constexpr (requires { Descriptions<T>::kHelp.size(); }) {
     constexpr bool all_known = [] {
       for (const MemberHelp& help : Descriptions<T>::kHelp) {
@@ -132,9 +134,15 @@ constexpr std::string_view describe(std::string_view member) noexcept {
     static_assert(all_known,
                   "mara::Descriptions<T>::kHelp explains a name that is not a reflected member of T");
     for (const MemberHelp& help : Descriptions<T>::kHelp)
-      if (help.member == member) return help.text;
+      if (help.member == member) return help;
   }
-  return {};
+  return {member, {}};
+}
+
+/// The help text of a member of T; empty when there is none.
+template <Reflected T>
+constexpr std::string_view describe(std::string_view member) noexcept {
+  return member_help<T>(member).text;
 }
 
 /// Integers that stand for numbers (bool and characters do not).

@@ -142,7 +142,8 @@ requires ReflectedScalar<T> || ReflectedVector<T> || ReflectedOptional<T> std::s
 namespace detail {
 
 template <class T>
-void add_option(CLI::App& app, T& member, const std::string& name, const std::string& help) {
+void add_option(CLI::App& app, T& member, const std::string& name, const MemberHelp& about) {
+  const std::string help(about.text);
   if constexpr (std::same_as<T, bool>) {
     // A switch; one that is on by default can be switched off.
     app.add_flag(member ? name + ",!--no-" + name.substr(2) : name, member,
@@ -155,7 +156,8 @@ void add_option(CLI::App& app, T& member, const std::string& name, const std::st
             throw CLI::ValidationError(name, status.error().message);
         },
         help);
-    option->type_name(option_type<T>())->default_str(to_text(member));
+    option->type_name(about.type.empty() ? option_type<T>() : std::string(about.type))
+        ->default_str(to_text(member));
   }
 }
 
@@ -171,7 +173,7 @@ void add_struct_options(CLI::App& app, T& value, const std::string& prefix) {
     if constexpr (Reflected<Member>) {
       add_struct_options(app, member, option + "-");
     } else {
-      add_option(app, member, "--" + option, std::string(describe<T>(name)));
+      add_option(app, member, "--" + option, member_help<T>(name));
     }
   });
 }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "mara/learning/archive.hpp"
+#include "mara/core/archive.hpp"
 #include "mara/learning/mappo_config.hpp"
 #include "mara/learning/mappo_losses.hpp"
 #include "mara/learning/rollout.hpp"

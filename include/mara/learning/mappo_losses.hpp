@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "mara/action/masked_categorical.hpp"
 #include "mara/autodiff/tape.hpp"
 #include "mara/guidance/modes.hpp"
 

@@ -5,6 +5,17 @@
 
 namespace mara {
 
+/// Mean 0 and population standard deviation 1 (kept apart from 0), in place (case A5).
+inline void standardise(std::span<float> values) noexcept {
+  double mean = 0.0, square = 0.0;
+  for (const float v : values) mean += static_cast<double>(v);
+  const double count = std::max<double>(1.0, static_cast<double>(values.size()));
+  mean /= count;
+  for (const float v : values) square += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean);
+  const double sd = std::sqrt(square / count) + 1e-8;
+  for (float& v : values) v = static_cast<float>((static_cast<double>(v) - mean) / sd);
+}
+
 template <Environment E, class C, guidance::Mode G, std::size_t... H>
 Status MappoTrainer<E, C, G, H...>::validate(const MappoConfig& c, bool has_flow) {
   const auto bad = [](const char* field, double value, const char* rule) {
@@ -124,22 +135,20 @@ void MappoTrainer<E, C, G, H...>::estimate_advantages() {
   }
   row_index_.clear();
   row_advantage_.clear();
-  for (std::size_t e = 0; e < environments; ++e) {
-    accumulate_advantages({&advantages_(e, 0), steps}, ends(e), gamma, lambda);
-    for (std::size_t t = 0; t < steps; ++t) {
-      for (std::uint32_t r = rollout_.rows[e].first[t]; r < rollout_.rows[e].first[t + 1]; ++r) {
-        row_index_.emplace_back(static_cast<std::uint32_t>(e), r);
-        row_advantage_.push_back(advantages_(e, t));
+  for (std::size_t begin = 0; begin < environments; begin += group) {
+    const std::size_t first = row_advantage_.size();
+    for (std::size_t e = begin; e < std::min(environments, begin + group); ++e) {
+      accumulate_advantages({&advantages_(e, 0), steps}, ends(e), gamma, lambda);
+      for (std::size_t t = 0; t < steps; ++t) {
+        for (std::uint32_t r = rollout_.rows[e].first[t]; r < rollout_.rows[e].first[t + 1]; ++r) {
+          row_index_.emplace_back(static_cast<std::uint32_t>(e), r);
+          row_advantage_.push_back(advantages_(e, t));
+        }
       }
     }
+    // Per group, over present agents only: a crowded episode must not drown what a quiet one has to teach.
+    standardise(std::span<float>(row_advantage_).subspan(first));
   }
-  double mean = 0.0, square = 0.0;  // over present agents only
-  for (const float a : row_advantage_) mean += static_cast<double>(a);
-  const double rows = std::max<double>(1.0, static_cast<double>(row_advantage_.size()));
-  mean /= rows;
-  for (const float a : row_advantage_) square += (static_cast<double>(a) - mean) * (static_cast<double>(a) - mean);
-  const double sd = std::sqrt(square / rows) + 1e-8;
-  for (float& a : row_advantage_) a = static_cast<float>((static_cast<double>(a) - mean) / sd);
 }
 
 template <Environment E, class C, guidance::Mode G, std::size_t... H>

@@ -118,6 +118,7 @@ Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& polic
   typename Flow::Workspace flow_work;
   std::vector<float> observations, endpoint, logits;
   std::vector<int> current;
+  std::vector<OptionMask> possible;
   AgentRows& rows = rollout.rows[index];
   rows.clear();
   rows.first.push_back(0);
@@ -132,8 +133,12 @@ Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& polic
       current.resize(agents);
       endpoint.resize(agents * kOptions);
       for (std::size_t i = 0; i < agents; ++i) current[i] = environment.current_option(i);
-      policy.flow->endpoint(observations.data(), current.data(), agents, endpoint.data(), flow_work);
       rows.distribution.resize((base + agents) * kOptions);
+    }
+    if constexpr (Guidance::kActorInput) {  // before any turn, so without knowing what others will leave
+      possible.resize(agents);
+      for (std::size_t i = 0; i < agents; ++i) possible[i] = environment.possible(i);
+      policy.flow->endpoint(observations.data(), current.data(), possible.data(), agents, endpoint.data(), flow_work);
     }
     rows.inputs.resize((base + agents) * kInputs);
     for (std::size_t i = 0; i < agents; ++i) {
@@ -151,7 +156,6 @@ Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& polic
     rows.options.resize(base + agents);
     rows.log_probabilities.resize(base + agents);
     rows.signals.resize(base + agents, 0.0f);
-    float signal_sum = 0.0f;
     for (const std::uint32_t agent : environment.turn_order()) {
       const OptionMask mask = environment.mask(agent);
       const MaskedCategorical<E::kOptions> distribution(&logits[agent * kOptions], mask);
@@ -160,18 +164,21 @@ Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& polic
       rows.masks[base + agent] = mask;
       rows.options[base + agent] = option;
       rows.log_probabilities[base + agent] = distribution.log_probability(option);
-      if constexpr (Guidance::kUsesField) {
-        float* q = &rows.distribution[(base + agent) * kOptions];
-        policy.flow->guided_distribution(&endpoint[agent * kOptions], mask, q);
-        const float signal = Guidance::SignalType::measure(
-            {&endpoint[agent * kOptions], q, static_cast<int>(kOptions), current[agent], option});
-        rows.signals[base + agent] = signal;
-        signal_sum += signal;
-      }
       environment.act(agent, option);
       player.history.push_back(static_cast<std::uint8_t>(option));
     }
     rows.first.push_back(static_cast<std::uint32_t>(rows.options.size()));
+    float signal_sum = 0.0f;
+    if constexpr (Guidance::kUsesField) {
+      policy.flow->endpoint(observations.data(), current.data(), rows.masks.data() + base, agents, endpoint.data(), flow_work);
+      for (std::size_t i = 0; i < agents; ++i) {
+        float* q = &rows.distribution[(base + i) * kOptions];
+        policy.flow->guided_distribution(&endpoint[i * kOptions], rows.masks[base + i], q);
+        rows.signals[base + i] = Guidance::SignalType::measure(
+            {&endpoint[i * kOptions], q, static_cast<int>(kOptions), current[i], rows.options[base + i]});
+        signal_sum += rows.signals[base + i];
+      }
+    }
     const float mean_signal = agents > 0 ? signal_sum / static_cast<float>(agents) : 0.0f;
     const StepOutcome outcome = environment.step();
     ++player.step;

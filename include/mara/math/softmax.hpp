@@ -6,53 +6,62 @@
 #include <cstdint>
 #include <limits>
 
+#include "mara/math/elementary.hpp"
+#include "mara/math/reduce.hpp"
+
 namespace mara::math {
 
-/// out[i] = log(e^x[i] / sum e^x). NaN in, NaN out in the whole row.
+namespace detail {
+/// Probabilities of x over the options for which legal(i), 0 for the others, and the logarithm of the sum of
+/// e^(x - top), with top the largest legal x.
 template <class S>
-void log_softmax_row(const S* x, std::size_t count, S* out) noexcept {
-  S top = -std::numeric_limits<S>::infinity();
-  for (std::size_t i = 0; i < count; ++i) top = x[i] > top ? x[i] : top;
-  S total = S(0);
-  for (std::size_t i = 0; i < count; ++i) total += std::exp(x[i] - top);
-  const S shift = std::log(total);
-  for (std::size_t i = 0; i < count; ++i) out[i] = (x[i] - top) - shift;
-}
-
-/// out[i] = e^x[i] / sum e^x.
-template <class S>
-void softmax_row(const S* x, std::size_t count, S* out) noexcept {
-  S top = -std::numeric_limits<S>::infinity();
-  for (std::size_t i = 0; i < count; ++i) top = x[i] > top ? x[i] : top;
-  S total = S(0);
-  for (std::size_t i = 0; i < count; ++i) {
-    out[i] = std::exp(x[i] - top);
-    total += out[i];
-  }
-  for (std::size_t i = 0; i < count; ++i) out[i] /= total;
-}
-
-/// log_softmax over the columns whose bit is set in `mask` (count <= 32). Other columns get 0; with no legal column
-/// all are 0.
-template <class S>
-void masked_log_softmax_row(const S* x, std::size_t count, std::uint32_t mask, S* out) noexcept {
-  const auto legal = [mask](std::size_t i) { return ((mask >> i) & 1u) != 0; };
-  S top = -std::numeric_limits<S>::infinity();
+struct Normaliser {
+  S top, log_total;
+};
+template <class S, class Legal>
+inline Normaliser<S> normalise(const S* x, std::size_t count, const Legal& legal, S* probabilities) noexcept {
+  constexpr S kNone = -std::numeric_limits<S>::infinity();
+  S top = kNone;
   for (std::size_t i = 0; i < count; ++i)
     if (legal(i) && x[i] > top) top = x[i];
-  S total = S(0);
-  for (std::size_t i = 0; i < count; ++i)
-    if (legal(i)) total += std::exp(x[i] - top);
-  const S shift = std::log(total);
-  for (std::size_t i = 0; i < count; ++i) out[i] = legal(i) ? (x[i] - top) - shift : S(0);
+  for (std::size_t i = 0; i < count; ++i) probabilities[i] = legal(i) ? x[i] - top : kNone;
+  exp(probabilities, count, probabilities);
+  const S total = sum(probabilities, count);
+  const S share = S(1) / total;
+  for (std::size_t i = 0; i < count; ++i) probabilities[i] = legal(i) ? probabilities[i] * share : S(0);
+  return {top, std::log(total)};
+}
+}  // namespace detail
+
+/// log_out[i] = log(e^x[i] / sum e^x) and probabilities[i] = e^log_out[i]; finite for finite x. One NaN makes the whole
+/// row NaN.
+template <class S>
+inline void log_softmax_row(const S* x, std::size_t count, S* log_out, S* probabilities) noexcept {
+  const auto n = detail::normalise(x, count, [](std::size_t) { return true; }, probabilities);
+  for (std::size_t i = 0; i < count; ++i) log_out[i] = (x[i] - n.top) - n.log_total;
 }
 
-/// Probabilities over the columns whose bit is set in `mask` (count <= 32). Other columns get exactly 0; with no
-/// legal column all are 0.
+/// probabilities[i] = e^x[i] / sum e^x.
 template <class S>
-void masked_softmax_row(const S* x, std::size_t count, std::uint32_t mask, S* out) noexcept {
-  masked_log_softmax_row(x, count, mask, out);
-  for (std::size_t i = 0; i < count; ++i) out[i] = ((mask >> i) & 1u) != 0 ? std::exp(out[i]) : S(0);
+inline void softmax_row(const S* x, std::size_t count, S* probabilities) noexcept {
+  detail::normalise(x, count, [](std::size_t) { return true; }, probabilities);
+}
+
+/// The same over the columns whose bit is set in `mask` (count <= 32). For the others both log_out and probabilities
+/// are exactly 0; so is the whole row when no column is legal.
+template <class S>
+inline void masked_log_softmax_row(const S* x, std::size_t count, std::uint32_t mask, S* log_out,
+                                   S* probabilities) noexcept {
+  const auto legal = [mask](std::size_t i) { return ((mask >> i) & 1u) != 0; };
+  const auto n = detail::normalise(x, count, legal, probabilities);
+  for (std::size_t i = 0; i < count; ++i) log_out[i] = legal(i) ? (x[i] - n.top) - n.log_total : S(0);
+}
+
+/// Probabilities over the columns whose bit is set in `mask` (count <= 32); exactly 0 elsewhere, and everywhere when
+/// no column is legal.
+template <class S>
+inline void masked_softmax_row(const S* x, std::size_t count, std::uint32_t mask, S* probabilities) noexcept {
+  detail::normalise(x, count, [mask](std::size_t i) { return ((mask >> i) & 1u) != 0; }, probabilities);
 }
 
 }  // namespace mara::math

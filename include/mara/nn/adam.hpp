@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "mara/core/result.hpp"
+#include "mara/math/aligned.hpp"
 #include "mara/nn/gradient_clip.hpp"
 
 namespace mara {
@@ -92,8 +92,8 @@ class Adam {
 
  private:
   AdamConfig config_;
-  std::vector<S> first_;
-  std::vector<S> second_;
+  AlignedVector<S> first_;
+  AlignedVector<S> second_;
   std::uint64_t steps_ = 0;
   double beta1_power_ = 1.0;  ///< beta1^steps
   double beta2_power_ = 1.0;

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "mara/autodiff/tape.hpp"
 #include "mara/core/random.hpp"
+#include "mara/math/aligned.hpp"
 #include "mara/nn/initialise.hpp"
 #include "mara/nn/mlp_inference.hpp"
 
@@ -81,8 +81,8 @@ class Mlp {
 
  private:
   Activation hidden_;
-  std::vector<S> parameters_;
-  std::vector<S> gradients_;
+  AlignedVector<S> parameters_;
+  AlignedVector<S> gradients_;
 };
 
 }  // namespace mara

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "mara/core/result.hpp"
+#include "mara/math/aligned.hpp"
 #include "mara/math/dense.hpp"
 
 namespace mara {
@@ -48,13 +48,12 @@ class MlpWorkspace {
   /// Rows that pass through all layers together, so that activations stay in the first cache level.
   static constexpr std::size_t kRows = 48;
 
-  MlpWorkspace() : memory_(2 * kRows * MlpShape<Sizes...>::kWidest + kPadding) {}
+  MlpWorkspace() : memory_(2 * kRows * MlpShape<Sizes...>::kWidest) {}
   S* first() noexcept { return memory_.data(); }
   S* second() noexcept { return memory_.data() + kRows * MlpShape<Sizes...>::kWidest; }
 
  private:
-  static constexpr std::size_t kPadding = 64 / sizeof(S);
-  std::vector<S> memory_;
+  AlignedVector<S> memory_;
 };
 
 /// out[rows x kOutputs] = network(in[rows x kInputs]) for parameters laid out as MlpShape says.
@@ -112,7 +111,7 @@ class MlpInference {
 
  private:
   Activation hidden_;
-  std::vector<S> parameters_;
+  AlignedVector<S> parameters_;
   Workspace workspace_;
 };
 

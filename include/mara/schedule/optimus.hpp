@@ -16,14 +16,15 @@ struct OptimusConfig {
 };
 
 /// Optimus (Peng et al., "Optimus: an efficient dynamic resource scheduler for deep learning clusters",
-/// EuroSys'18, resource allocation), preemptive and elastic: every job first gets its smallest grant, those with the fewest
-/// remaining GPU-seconds first; then, again and again, the job with the largest marginal gain per GPU gets the step
-/// that brings it: more GPUs (half, exactly, double) or a faster type. GPUs are counted in GPUs of type 0 (times
-/// the job's speed on the type), so that a step to a faster type has its price too; a step that costs nothing comes
-/// first. Times include start and restart costs, so a job is resized only where that repays the restart.
-/// Departures from the paper: types, and the gain in completion rate, whose mean completion times are 3-8 % shorter
-/// than those of kTime on synthetic workloads. Ties: the earlier submitted; the sooner completion; the lower type.
-/// O(n log n + (n + steps) (types x tiers + log n)) per decision; a job takes at most types x tiers steps.
+/// EuroSys'18, resource allocation), preemptive and elastic: every job first gets its smallest grant, those
+/// with the fewest remaining GPU-seconds first; then, again and again, the job with the largest marginal gain
+/// per GPU gets the step that brings it: more GPUs (half, exactly, double) or a faster type. GPUs are counted
+/// in GPUs of type 0 (times the job's speed on the type), so that a step to a faster type has its price too;
+/// a step that costs nothing comes first. Times include start and restart costs, so a job is resized only
+/// where that repays the restart. Departures from the paper: types, and the gain in completion rate, whose
+/// mean completion times are about 4 % shorter than those of kTime on synthetic workloads. Ties: the earlier
+/// submitted; the sooner completion; the lower type. O(n log n + (n + steps) (types x tiers + log n)) per
+/// decision; a job takes at most types x tiers steps a pass.
 class Optimus {
  public:
   explicit Optimus(OptimusConfig config = {}) noexcept : config_(config) {}
@@ -31,10 +32,15 @@ class Optimus {
 
   void decide(const DecisionView& view, Allocation& allocation) {
     table_.build(view, allocation, true);
-    start_smallest(view, allocation);
-    // A step to another type frees GPUs for steps that had been ruled out: look again, a bounded number of times.
+    rank_by_size(view);
+    // A step may free GPUs for waiting jobs and for steps that had been ruled out: look again, a
+    // bounded number of times, and let nobody wait beside free GPUs in the end.
     bool freed = true;
-    for (int pass = 0; freed && pass < kPasses; ++pass) freed = upgrade(view, allocation);
+    for (int pass = 0; freed && pass < kPasses; ++pass) {
+      start_waiting(view, allocation);
+      freed = upgrade(view, allocation);
+    }
+    start_waiting(view, allocation);
   }
 
  private:
@@ -49,14 +55,19 @@ class Optimus {
     return a.gain < b.gain || (a.gain == b.gain && a.agent > b.agent);
   }
 
-  void start_smallest(const DecisionView& view, Allocation& allocation) {
-    const std::size_t agents = view.active.size();
-    current_.assign(agents, RunOption{});
+  void rank_by_size(const DecisionView& view) {
+    current_.assign(view.active.size(), RunOption{});
     order_.clear();
-    for (std::size_t agent = 0; agent < agents; ++agent) order_.add(agent, table_.gpu_seconds(agent));
+    for (std::size_t agent = 0; agent < view.active.size(); ++agent)
+      order_.add(agent, table_.gpu_seconds(agent));
     order_.sort();
-    for (std::size_t rank = 0; rank < agents; ++rank) {
+  }
+
+  /// Smallest grants for those that hold nothing.
+  void start_waiting(const DecisionView& view, Allocation& allocation) noexcept {
+    for (std::size_t rank = 0; rank < order_.size(); ++rank) {
       const std::size_t agent = order_[rank];
+      if (!current_[agent].none()) continue;
       const int smallest = table_.smallest_tier(agent);
       const RunOption option = table_.soonest(view, allocation, agent, smallest, smallest);
       if (claim_option(view, table_, allocation, agent, option)) current_[agent] = option;
@@ -105,7 +116,13 @@ class Optimus {
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
 
-  /// Takes steps in order of gain until none is left; whether one of them freed GPUs of another type.
+  /// Whether the step gives GPUs back: a move to another type, or to fewer GPUs that cost no restart.
+  bool frees(std::size_t agent, RunOption option) const noexcept {
+    const RunOption now = current_[agent];
+    return option.type != now.type || table_.gpus(agent, option.tier) < table_.gpus(agent, now.tier);
+  }
+
+  /// Takes steps in order of gain until none is left; whether one of them freed GPUs.
   bool upgrade(const DecisionView& view, Allocation& allocation) {
     bool freed = false;
     heap_.clear();
@@ -117,13 +134,14 @@ class Optimus {
       const Step stale = heap_.back();
       heap_.pop_back();
       const std::size_t agent = stale.agent;
-      // Others may have taken the GPUs meanwhile: value it again, and take it only if it is still the best of all.
+      // Others may have taken the GPUs meanwhile: value it again, and take it only if it is still the best of
+      // all.
       const Step fresh = best_step(view, allocation, agent);
       if (fresh.option.none() || fresh.gain < stale.gain) {
         push(fresh);
         continue;
       }
-      freed = freed || fresh.option.type != current_[agent].type;
+      freed = freed || frees(agent, fresh.option);
       allocation.release(agent);
       claim_option(view, table_, allocation, agent, fresh.option);
       current_[agent] = fresh.option;

@@ -5,12 +5,13 @@
 
 namespace mara {
 
-/// Shortest remaining time first (Schrage, "A proof of the optimality of the shortest remaining processing time
-/// discipline", Operations Research 16, 1968), preemptive. Jobs are placed in ascending order of the time in which
-/// they could complete at the requested size, start and restart costs included, each on the type where it really
-/// completes soonest among those with room. As keeping the held grant costs no restart, a running job moves only
-/// when the faster type repays the restart, and a waiting job displaces it only when shorter by more than its
-/// start costs. A job that does not fit is passed over. Ties: the earlier submitted; the lower type.
+/// Shortest remaining time first (Schrage, "A proof of the optimality of the shortest remaining processing
+/// time discipline", Operations Research 16, 1968), preemptive. Jobs are placed in ascending order of the
+/// time in which they could complete at the requested size, start and restart costs included, each on the
+/// type where it really completes soonest among those with room. As keeping the held grant costs no restart,
+/// a running job moves only when the faster type repays the restart, and a waiting job displaces it only when
+/// shorter by more than its start costs. A job that does not fit is passed over. Ties: the earlier submitted;
+/// the held grant, then the lower type.
 class Srtf {
  public:
   static constexpr std::string_view name() noexcept { return "srtf"; }

@@ -10,8 +10,8 @@ namespace mara {
 /// Amounts of (GPU, CPU, host memory), in any unit as long as it is the same for demand, free and capacity.
 using PackingVector = std::array<double, 3>;
 
-/// Alignment of a demand with what is free: the dot product of both, each divided by the capacity; a resource of
-/// which there is none counts 0. Grandl et al., SIGCOMM'14 (packing score).
+/// Alignment of a demand with what is free: the dot product of both, each divided by the capacity; a resource
+/// of which there is none counts 0. Grandl et al., SIGCOMM'14 (packing score).
 inline double alignment_score(const PackingVector& demand, const PackingVector& free,
                               const PackingVector& capacity) noexcept {
   double score = 0.0;
@@ -22,18 +22,20 @@ inline double alignment_score(const PackingVector& demand, const PackingVector& 
 }
 
 struct TetrisConfig {
-  /// Weight of the remaining-time term against alignment (the paper's multiplier of epsilon); 0: packing alone.
+  /// Weight of the remaining-time term against alignment (the paper's multiplier of epsilon); 0: packing
+  /// alone.
   double remaining_time_weight = 1.0;
 };
 
-/// Tetris (Grandl et al., "Multi-resource packing for cluster schedulers", SIGCOMM'14): again and again start the
-/// pair of waiting job and GPU type with room for it that has the highest score: alignment_score of the job's
-/// demand with what is free on the type, plus weight x epsilon / (time to completion there), where epsilon makes
-/// the means of both terms over all pairs of waiting jobs and types equal (the paper's combination of packing with
-/// shortest remaining time; with the time on the type itself, the score also prefers fast types). Jobs get exactly the GPUs they request;
-/// non-preemptive. Ties: the earlier submitted; the lower type.
-/// As free amounts only shrink during a decision, so do scores: a heap with lazy re-scoring gives the exact order;
-/// O(n (types + log n)) when few scores change their order.
+/// Tetris (Grandl et al., "Multi-resource packing for cluster schedulers", SIGCOMM'14): again and again start
+/// the pair of waiting job and GPU type with room for it that has the highest score: alignment_score of the
+/// job's demand with what is free on the type, times how well the type suits the job, plus weight x epsilon /
+/// (time to completion there), where epsilon makes the means of both terms over all pairs of waiting jobs and
+/// types equal (the paper's combination of packing with shortest remaining time). Jobs get exactly the GPUs
+/// they request; non-preemptive. Departures from the paper, which has one kind of machine: a GPU type plays
+/// the part of a machine, and suitability. Ties: the earlier submitted; the lower type. As free amounts only
+/// shrink during a decision, so do scores: a heap with lazy re-scoring gives the exact order; O(n (types +
+/// log n)) when few scores change their order.
 class Tetris {
  public:
   explicit Tetris(TetrisConfig config = {}) noexcept : config_(config) {}
@@ -67,6 +69,8 @@ class Tetris {
   }
 
  private:
+  static constexpr double kInstant = 1e-3;  // seconds; shorter times count as this
+
   struct Candidate {
     double score = 0.0;
     std::size_t agent = 0;
@@ -77,26 +81,35 @@ class Tetris {
   }
 
   void measure_capacity(const Cluster& cluster) noexcept {
-    for (std::size_t type = 0; type < cluster.types.size(); ++type) {
+    for (std::size_t type = 0; type < static_cast<std::size_t>(table_.types()); ++type) {
       const GpuType& t = cluster.types[type];
       capacity_[type] = {static_cast<double>(t.gpus()), t.cpu().as_double(),
                          static_cast<double>(t.memory_mib())};
     }
   }
 
-  double alignment(const DecisionView& view, const Allocation& allocation, std::size_t agent, int type) const noexcept {
+  /// In (0, 1]: time to completion on the best type over that on `type`. Without it packing alone would send
+  /// jobs to slow types as soon as these are the emptier ones.
+  double suitability(std::size_t agent, int type) const noexcept {
+    return std::max(table_.best_s(agent), kInstant) * urgency(agent, type);
+  }
+
+  /// Score of the demand on what `type` has free now, weighted by suitability.
+  double alignment(const DecisionView& view, const Allocation& allocation, std::size_t agent,
+                   int type) const noexcept {
     const Job& job = view.job(agent);
     const PackingVector& capacity = capacity_[static_cast<std::size_t>(type)];
     const PackingVector demand{job.requested.as_double(), job.demand.cpu.as_double(),
                                static_cast<double>(job.demand.memory_mib)};
-    const PackingVector free{capacity[0] - allocation.used(type).as_double(), allocation.free_cpu(type).as_double(),
+    const PackingVector free{capacity[0] - allocation.used(type).as_double(),
+                             allocation.free_cpu(type).as_double(),
                              static_cast<double>(allocation.free_memory_mib(type))};
-    return alignment_score(demand, free, capacity);
+    return alignment_score(demand, free, capacity) * suitability(agent, type);
   }
 
   /// 1 / time to completion; 0 where the job cannot run. Bounded for one that would complete at once.
   double urgency(std::size_t agent, int type) const noexcept {
-    return 1.0 / std::max(table_.seconds(agent, {type, OptionTable::kExact}), 1e-3);
+    return 1.0 / std::max(table_.seconds(agent, {type, OptionTable::kExact}), kInstant);
   }
 
   void balance_terms(const DecisionView& view, const Allocation& allocation) noexcept {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -81,15 +80,8 @@ class Simulator : private detail::SimulationState {
  private:
   explicit Simulator(std::shared_ptr<const detail::SimulationSetup> shared);
 
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
   static double tick_from(double tick_s, double time, bool after);
-  double next_submit() const noexcept {
-    return arrived_ < setup_->jobs.size() ? setup_->jobs[arrived_].submit_s : kNever;
-  }
   double next_point() const noexcept;
-  bool refresh() noexcept;
-  void close_stretch(std::size_t i, double time);
-  void complete_until(double time);
   bool finish(double time);
 
   DecisionView view_{};
@@ -122,7 +114,7 @@ inline Result<Simulator> Simulator::create(Cluster cluster, std::vector<Job> job
 inline double Simulator::tick_from(double tick_s, double time, bool after) {
   double k = std::max(0.0, std::floor(time / tick_s) - 1.0);
   while (after ? k * tick_s <= time : k * tick_s < time) {
-    if (k + 1.0 == k) return kNever;  // past 2^53 ticks are not to be told apart
+    if (k + 1.0 == k) return detail::kNever;  // past 2^53 ticks are not to be told apart
     k += 1.0;
   }
   return k;
@@ -142,29 +134,21 @@ inline bool Simulator::next_decision() {
   if (done_) return false;
   open_ = false;
   for (;;) {
-    if (active_.empty() && arrived_ == setup_->jobs.size()) return finish(std::max(now_, last_end_));
+    if (exhausted()) return finish(std::max(now_, last_end_));
     const double time = next_point();
     if (!(time < config.horizon_s)) {
-      if (config.horizon_s == kNever) {
+      if (config.horizon_s == detail::kNever) {
         stalled_ = true;
         return finish(now_);
       }
       complete_until(config.horizon_s);
-      const bool all = active_.empty() && arrived_ == setup_->jobs.size();
-      return finish(all ? last_end_ : config.horizon_s);
+      return finish(exhausted() ? last_end_ : config.horizon_s);
     }
     const std::size_t before = active_.size();
     complete_until(time);
-    if (active_.empty() && arrived_ == setup_->jobs.size()) return finish(last_end_);
+    if (exhausted()) return finish(last_end_);
     bool happened = active_.size() != before || arrived_ < setup_->jobs.size();
-    while (next_submit() <= time) {
-      const Job& job = setup_->jobs[arrived_];
-      JobState state;
-      state.job = static_cast<std::uint32_t>(arrived_++);
-      state.remaining_work = job.work;
-      active_.push_back(state);
-      stretches_.push_back({.since_s = time, .remaining_work = job.work});
-    }
+    admit_until(time);
     now_ = time;
     if (config.fixed_interval) tick_ += 1.0;
     if (active_.empty() && !config.fixed_interval) continue;
@@ -186,13 +170,15 @@ inline void Simulator::commit() {
   if (!open_) return;
   open_ = false;
   const double now = now_;
-  next_end_ = kNever;
+  next_end_ = detail::kNever;
   for (std::size_t i = 0; i < active_.size(); ++i) {
     JobState& state = active_[i];
     detail::Stretch& stretch = stretches_[i];
     const Job& job = setup_->jobs[state.job];
     Grant grant = ledger_.grant(i);
-    if (!grant.empty() && !(accepts(job, grant) && ledger_.demand(i) == job.demand)) {
+    // What it holds it was found able to use before.
+    const bool usable = (grant == state.held || accepts(job, grant)) && ledger_.demand(i) == job.demand;
+    if (!grant.empty() && !usable) {
       ++refused_grants_;
       grant = Grant{};
     }
@@ -222,66 +208,6 @@ inline void Simulator::commit() {
     }
     next_end_ = std::min(next_end_, stretch.end_s);
   }
-}
-
-// Brings the active states up to now; says whether any job has worked since the last time.
-inline bool Simulator::refresh() noexcept {
-  bool worked = false;
-  for (std::size_t i = 0; i < active_.size(); ++i) {
-    JobState& state = active_[i];
-    if (state.held.empty()) continue;
-    const detail::Stretch& stretch = stretches_[i];
-    const double elapsed = now_ - stretch.since_s;
-    const double working = std::max(0.0, elapsed - stretch.overhead_s);
-    const double remaining = std::max(0.0, stretch.remaining_work - working * stretch.rate);
-    worked = worked || remaining < state.remaining_work;
-    state.remaining_work = remaining;
-    state.overhead_left_s = std::max(0.0, stretch.overhead_s - elapsed);
-    state.attained_gpu_s = stretch.attained_gpu_s + elapsed * state.held.gpus.as_double();
-  }
-  return worked;
-}
-
-// Books what job i held from the beginning of its stretch to `time`.
-inline void Simulator::close_stretch(std::size_t i, double time) {
-  JobState& state = active_[i];
-  const detail::Stretch& stretch = stretches_[i];
-  const Demand& demand = setup_->jobs[state.job].demand;
-  const double elapsed = time - stretch.since_s;
-  const double gpu_s = elapsed * state.held.gpus.as_double();
-  state.attained_gpu_s = stretch.attained_gpu_s + gpu_s;
-  records_[state.job].gpu_s = state.attained_gpu_s;
-  use_.gpu_s[static_cast<std::size_t>(state.held.type)] += gpu_s;
-  use_.cpu_s += elapsed * demand.cpu.as_double();
-  use_.memory_mib_s += elapsed * static_cast<double>(demand.memory_mib);
-  if (setup_->config.record_intervals && time > stretch.since_s)
-    intervals_.push_back({state.job, state.held, stretch.since_s, time});
-}
-
-// Takes out the jobs that end at or before `time`, each at its own time, and keeps the order of the others.
-inline void Simulator::complete_until(double time) {
-  if (next_end_ > time) return;
-  next_end_ = kNever;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < active_.size(); ++i) {
-    const double end = stretches_[i].end_s;
-    if (end <= time) {
-      close_stretch(i, end);
-      JobRecord& record = records_[active_[i].job];
-      record.finished = true;
-      record.end_s = end;
-      last_end_ = std::max(last_end_, end);
-    } else {
-      next_end_ = std::min(next_end_, end);
-      if (kept != i) {
-        active_[kept] = active_[i];
-        stretches_[kept] = stretches_[i];
-      }
-      ++kept;
-    }
-  }
-  active_.resize(kept);
-  stretches_.resize(kept);
 }
 
 // Ends the run: what is still held is booked up to `time`.

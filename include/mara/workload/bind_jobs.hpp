@@ -20,9 +20,10 @@ namespace mara {
 
 /// Choices of bind_jobs.
 struct BindOptions {
-  std::uint64_t seed = 1;         ///< of the class drawn for a job without a known model
-  double max_gpus_factor = 2.0;   ///< max_gpus = requested x this, rounded up, >= requested; 1 for a share of a GPU
-  bool check_memory = true;       ///< false: device memory rules out no type
+  std::uint64_t seed = 1;  ///< of the class drawn for a job without a known model
+  double max_gpus_factor =
+      2.0;  ///< max_gpus = requested x this, rounded up, >= requested; 1 for a share of a GPU
+  bool check_memory = true;  ///< false: device memory rules out no type
   /// Speeds (a100 = 1, the same for every job) of cluster types that device_profile.hpp does not know.
   std::vector<std::pair<std::string, double>> extra_speeds;
 };
@@ -35,29 +36,8 @@ struct BindReport {
 
 namespace detail {
 
-inline Error job_error(const TraceJob& job, std::string_view field, const std::string& what,
-                       ErrorCode code = ErrorCode::kInvalidArgument) {
-  return Error{code, "job " + std::to_string(job.id) + ": field '" + std::string(field) + "': " + what};
-}
-
-inline Status check_trace_job(const TraceJob& job) {
-  const auto number = [&](std::string_view field, double value, bool positive) -> Status {
-    if (!std::isfinite(value))
-      return job_error(job, field, "value " + std::to_string(value) + " is not finite", ErrorCode::kNumerical);
-    if (value < 0.0 || (positive && value == 0.0) || value > 1e12)
-      return job_error(job, field, "value " + std::to_string(value) + " is out of range");
-    return {};
-  };
-  if (auto ok = number("submit_s", job.submit_s, false); !ok) return ok;
-  if (auto ok = number("duration_s", job.duration_s, true); !ok) return ok;
-  if (job.gpus.value <= 0 || job.gpus > Milli::whole(1'000'000) || (job.gpus.value > 1000 && !job.gpus.is_whole()))
-    return job_error(job, "gpus", std::to_string(job.gpus.value) + " milli-GPU is neither a share nor whole GPUs");
-  if (job.cpu.value < 0) return job_error(job, "cpu", std::to_string(job.cpu.value) + " is negative");
-  if (job.memory_mib < 0) return job_error(job, "memory_mib", std::to_string(job.memory_mib) + " is negative");
-  return {};
-}
-
-/// Which cluster types the names in `allowed` admit: the type of that name (case aside), else those of its family.
+/// Which cluster types the names in `allowed` admit: the type of that name (case aside), else those of its
+/// family.
 inline std::vector<bool> admitted_types(std::string_view allowed, const Cluster& cluster,
                                         const std::vector<const Device*>& devices) {
   std::vector<bool> admitted(cluster.types.size(), false);
@@ -79,24 +59,26 @@ inline std::vector<bool> admitted_types(std::string_view allowed, const Cluster&
 
 }  // namespace detail
 
-/// Binds a trace to a cluster: fills each Job from the job's profile (device_profile.hpp; by model, or a class drawn
-/// from seed and id).
+/// Binds a trace to a cluster: fills each Job from the job's profile (device_profile.hpp; by model, or a
+/// class drawn from seed and id).
 /// - work = duration x S(requested): the trace's durations are taken as run times on type 0 of the cluster.
-/// - type_speed[i] = table speed on type i / table speed on type 0, also when the job itself cannot run on type 0; 0
-///   where the device memory is too small or the job's allowed types exclude it. "v100" stands for V100M16 and
-///   V100M32 when the cluster has no type of that very name, and so for every family.
-/// - If none of a job's allowed types is in the cluster, the constraint is ignored and counted. If some are, the
+/// - type_speed[i] = table speed on type i / table speed on type 0, also when the job itself cannot run on
+/// type 0; 0
+///   where the device memory is too small or the job's allowed types exclude it. "v100" stands for V100M16
+///   and V100M32 when the cluster has no type of that very name, and so for every family.
+/// - If none of a job's allowed types is in the cluster, the constraint is ignored and counted. If some are,
+/// the
 ///   job's memory need is capped by the largest device among them: the trace says that it runs there.
 /// - A job that asks for a share of one GPU needs that share of its profile's device memory.
 /// - Demand: host CPU and memory as in the trace (0 when it does not say).
-/// The jobs keep the order of the trace. Errors name job, field and value: kInvalidArgument for a bad number or a
-/// cluster type with no known speed, kCapacityExceeded for a job that no type of the cluster can hold.
+/// The jobs keep the order of the trace. Errors name job, field and value: kInvalidArgument for a bad number
+/// or a cluster type with no known speed, kCapacityExceeded for a job that no type of the cluster can hold.
 inline Result<std::vector<Job>> bind_jobs(const Trace& trace, const Cluster& cluster,
                                           const BindOptions& options = {}, BindReport* report = nullptr) {
   const std::size_t types = cluster.types.size();
   if (types == 0 || types > static_cast<std::size_t>(kMaxGpuTypes))
-    return Error{ErrorCode::kInvalidArgument, "cluster: " + std::to_string(types) + " GPU types, must be 1 to " +
-                                                  std::to_string(kMaxGpuTypes)};
+    return Error{ErrorCode::kInvalidArgument, "cluster: " + std::to_string(types) +
+                                                  " GPU types, must be 1 to " + std::to_string(kMaxGpuTypes)};
   if (!(options.max_gpus_factor >= 1.0 && options.max_gpus_factor <= 1e6))
     return Error{ErrorCode::kInvalidArgument,
                  "max_gpus_factor: must be in [1, 1e6], got " + std::to_string(options.max_gpus_factor)};
@@ -115,7 +97,7 @@ inline Result<std::vector<Job>> bind_jobs(const Trace& trace, const Cluster& clu
   std::vector<Job> jobs;
   jobs.reserve(trace.jobs.size());
   for (const TraceJob& source : trace.jobs) {
-    if (auto ok = detail::check_trace_job(source); !ok) return ok.error();
+    if (auto ok = check_trace_job(source); !ok) return ok.error();
     const JobProfile profile = profile_of(source.model, source.id, options.seed);
     if (!source.model.empty() && find_model_profile(source.model) == nullptr) ++counts.unknown_models;
 
@@ -163,20 +145,20 @@ inline Result<std::vector<Job>> bind_jobs(const Trace& trace, const Cluster& clu
     }
     constexpr auto kTooLarge = ErrorCode::kCapacityExceeded;
     if (!has_memory)
-      return detail::job_error(source, "gpu_memory_mib",
-                               std::to_string(need) + " MiB (" + std::string(profile.name) +
-                                   ") is more than any GPU type of the cluster that it may use has",
-                               kTooLarge);
+      return job_error(source, "gpu_memory_mib",
+                       std::to_string(need) + " MiB (" + std::string(profile.name) +
+                           ") is more than any GPU type of the cluster that it may use has",
+                       kTooLarge);
     if (!has_gpus)
-      return detail::job_error(source, "num_gpu",
-                               std::to_string(source.gpus.units()) +
-                                   " GPUs are more than any GPU type of the cluster that it may use has",
-                               kTooLarge);
+      return job_error(source, "num_gpu",
+                       std::to_string(source.gpus.units()) +
+                           " GPUs are more than any GPU type of the cluster that it may use has",
+                       kTooLarge);
     if (!has_host)
-      return detail::job_error(source, "cpu, memory_mib",
-                               std::to_string(source.cpu.value) + " milli-CPU, " + std::to_string(source.memory_mib) +
-                                   " MiB are more than the hosts of any GPU type that it may use have",
-                               kTooLarge);
+      return job_error(source, "cpu, memory_mib",
+                       std::to_string(source.cpu.value) + " milli-CPU, " + std::to_string(source.memory_mib) +
+                           " MiB are more than the hosts of any GPU type that it may use have",
+                       kTooLarge);
     jobs.push_back(job);
   }
   if (report != nullptr) *report = counts;

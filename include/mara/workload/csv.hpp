@@ -18,8 +18,8 @@
 
 namespace mara {
 
-/// Reads a whole text file. Errors: kIo for what is missing, a directory or unreadable; kParse for an empty file
-/// or one with NUL bytes (not text).
+/// Reads a whole text file. Errors: kIo for what is missing, a directory or unreadable; kParse for an empty
+/// file or one with NUL bytes (not text).
 inline Result<std::string> read_text_file(const std::string& path) {
   std::error_code ec;
   const auto status = std::filesystem::status(path, ec);
@@ -31,7 +31,8 @@ inline Result<std::string> read_text_file(const std::string& path) {
   if (file.bad()) return Error{ErrorCode::kIo, path + ": cannot be read"};
   if (text.empty()) return Error{ErrorCode::kParse, path + ": the file is empty"};
   if (const auto nul = text.find('\0'); nul != std::string::npos)
-    return Error{ErrorCode::kParse, path + ": not a text file (zero byte at offset " + std::to_string(nul) + ")"};
+    return Error{ErrorCode::kParse,
+                 path + ": not a text file (zero byte at offset " + std::to_string(nul) + ")"};
   return text;
 }
 
@@ -46,8 +47,8 @@ class Csv {
     return parse(std::move(*text), path);
   }
 
-  /// Takes the document itself; `name` stands for the file in messages. Errors: kParse for no header, an empty or
-  /// a repeated column name, or bad quoting.
+  /// Takes the document itself; `name` stands for the file in messages. Errors: kParse for no header, an
+  /// empty or a repeated column name, or bad quoting.
   static Result<Csv> parse(std::string text, std::string name) {
     Csv csv(std::move(text), std::move(name));
     if (csv.text_.starts_with("\xEF\xBB\xBF")) csv.position_ = 3;
@@ -110,8 +111,10 @@ class Csv {
     const std::string_view field = text(name);
     double value = 0.0;
     const auto [end, ec] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (ec == std::errc::result_out_of_range) return bad(name, "is out of range", ErrorCode::kInvalidArgument);
-    if (ec != std::errc{} || end != field.data() + field.size()) return bad(name, "is not a number", ErrorCode::kParse);
+    if (ec == std::errc::result_out_of_range)
+      return bad(name, "is out of range", ErrorCode::kInvalidArgument);
+    if (ec != std::errc{} || end != field.data() + field.size())
+      return bad(name, "is not a number", ErrorCode::kParse);
     if (!std::isfinite(value)) return bad(name, "is not finite", ErrorCode::kNumerical);
     if (value < low) return bad(name, "is below " + short_number(low), ErrorCode::kInvalidArgument);
     if (value > high) return bad(name, "is above " + short_number(high), ErrorCode::kInvalidArgument);
@@ -123,7 +126,8 @@ class Csv {
     const std::string_view field = text(name);
     std::int64_t value = 0;
     const auto [end, ec] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (ec == std::errc::result_out_of_range) return bad(name, "is out of range", ErrorCode::kInvalidArgument);
+    if (ec == std::errc::result_out_of_range)
+      return bad(name, "is out of range", ErrorCode::kInvalidArgument);
     if (ec != std::errc{} || end != field.data() + field.size())
       return bad(name, "is not a whole number", ErrorCode::kParse);
     if (value < low) return bad(name, "is below " + std::to_string(low), ErrorCode::kInvalidArgument);
@@ -132,7 +136,8 @@ class Csv {
   }
 
   /// An error about a field of the present row: "file:line: field 'name': value 'v' what".
-  Error bad(std::string_view name, const std::string& what, ErrorCode code = ErrorCode::kInvalidArgument) const {
+  Error bad(std::string_view name, const std::string& what,
+            ErrorCode code = ErrorCode::kInvalidArgument) const {
     return error(name, "value '" + printable(text(name)) + "' " + what, code);
   }
 

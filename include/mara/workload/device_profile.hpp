@@ -23,18 +23,35 @@ struct Device {
   double factor = 1.0;
 };
 
-/// The GPU types with known speed. openb's g1, g2 and g3 are undisclosed: they are taken for a t4, an a10 and an
-/// a100, after the hosts they sit in. v100m16 and v100m32 are openb's names of the two V100 sizes.
+/// The GPU types with known speed. openb's g1, g2 and g3 are undisclosed: they are taken for a t4, an a10 and
+/// an a100, after the hosts they sit in. v100m16 and v100m32 are openb's names of the two V100 sizes.
 inline constexpr std::array<Device, 27> kDevices{{
-    {"h200", DeviceFamily::kH100, 1.1},    {"h100", DeviceFamily::kH100},     {"h800", DeviceFamily::kH100},
-    {"h20", DeviceFamily::kA100, 0.9},     {"a100", DeviceFamily::kA100},     {"a100-80g", DeviceFamily::kA100},
-    {"a100-40g", DeviceFamily::kA100},     {"a800", DeviceFamily::kA100},     {"a40", DeviceFamily::kA10, 1.25},
-    {"a30", DeviceFamily::kA10, 1.3},      {"a10", DeviceFamily::kA10},       {"l40", DeviceFamily::kA10, 1.6},
-    {"l40s", DeviceFamily::kA10, 1.8},     {"l4", DeviceFamily::kT4, 1.6},    {"v100", DeviceFamily::kV100},
-    {"v100m32", DeviceFamily::kV100},      {"v100m16", DeviceFamily::kV100},  {"p100", DeviceFamily::kP100},
-    {"p40", DeviceFamily::kP100, 0.9},     {"t4", DeviceFamily::kT4},         {"k80", DeviceFamily::kK80},
-    {"m40", DeviceFamily::kK80, 1.6},      {"rtx3090", DeviceFamily::kA10, 1.1},
-    {"rtx4090", DeviceFamily::kA10, 1.9},  {"g1", DeviceFamily::kT4},         {"g2", DeviceFamily::kA10},
+    {"h200", DeviceFamily::kH100, 1.1},
+    {"h100", DeviceFamily::kH100},
+    {"h800", DeviceFamily::kH100},
+    {"h20", DeviceFamily::kA100, 0.9},
+    {"a100", DeviceFamily::kA100},
+    {"a100-80g", DeviceFamily::kA100},
+    {"a100-40g", DeviceFamily::kA100},
+    {"a800", DeviceFamily::kA100},
+    {"a40", DeviceFamily::kA10, 1.25},
+    {"a30", DeviceFamily::kA10, 1.3},
+    {"a10", DeviceFamily::kA10},
+    {"l40", DeviceFamily::kA10, 1.6},
+    {"l40s", DeviceFamily::kA10, 1.8},
+    {"l4", DeviceFamily::kT4, 1.6},
+    {"v100", DeviceFamily::kV100},
+    {"v100m32", DeviceFamily::kV100},
+    {"v100m16", DeviceFamily::kV100},
+    {"p100", DeviceFamily::kP100},
+    {"p40", DeviceFamily::kP100, 0.9},
+    {"t4", DeviceFamily::kT4},
+    {"k80", DeviceFamily::kK80},
+    {"m40", DeviceFamily::kK80, 1.6},
+    {"rtx3090", DeviceFamily::kA10, 1.1},
+    {"rtx4090", DeviceFamily::kA10, 1.9},
+    {"g1", DeviceFamily::kT4},
+    {"g2", DeviceFamily::kA10},
     {"g3", DeviceFamily::kA100},
 }};
 
@@ -68,17 +85,18 @@ struct JobProfile {
 inline constexpr std::size_t kModelProfiles = 8;
 inline constexpr std::size_t kClassProfiles = 3;
 
-/// The table of job profiles: the eight models of Muri's traces, then "class 0..2" for jobs without a known model.
+/// The table of job profiles: the eight models of Muri's traces, then "class 0..2" for jobs without a known
+/// model.
 ///
-/// THIS TABLE IS AN ASSUMPTION OF THIS LIBRARY, not a measurement (nor are the factors of kDevices). No public trace says how one job runs on another
-/// GPU type, so the numbers are chosen to be plausible: reinforcement learners, bound by their simulators, lose
-/// least on old devices; large transformers and VGG lose most and need most memory. Facts they lean on:
-/// Gavel's measured throughputs (Narayanan et al., OSDI'20) put p100/v100 at .79 (A3C), .65 (ResNet-18, batch 128),
-/// .59 (Transformer, batch 64), and k80/v100 at .48, .10, .20; Muri's iteration times per GPU count (SIGCOMM'22)
-/// correspond at 8 GPUs to exponents .67 (vgg16), .65 (vgg19), .88 (resnet18), .91 (shufflenet), .96 (bert), .97
-/// (a2c), .98 (dqn), .99 (gpt2), here kept within .6-.95.
-/// The spread is v100 .4-.8 and t4 .15-.5; vgg19 and bert do not fit a 16 GiB device, gpt2 and class 2 fit only
-/// more than 32 GiB.
+/// THIS TABLE IS AN ASSUMPTION OF THIS LIBRARY, not a measurement (nor are the factors of kDevices). No
+/// public trace says how one job runs on another GPU type, so the numbers are chosen to be plausible:
+/// reinforcement learners, bound by their simulators, lose least on old devices; large transformers and VGG
+/// lose most and need most memory. Facts they lean on: Gavel's measured throughputs (Narayanan et al.,
+/// OSDI'20) put p100/v100 at .79 (A3C), .65 (ResNet-18, batch 128), .59 (Transformer, batch 64), and k80/v100
+/// at .48, .10, .20; Muri's iteration times per GPU count (SIGCOMM'22) correspond at 8 GPUs to exponents .67
+/// (vgg16), .65 (vgg19), .88 (resnet18), .91 (shufflenet), .96 (bert), .97 (a2c), .98 (dqn), .99 (gpt2), here
+/// kept within .6-.95. The spread is v100 .4-.8 and t4 .15-.5; vgg19 and bert do not fit a 16 GiB device,
+/// gpt2 and class 2 fit only more than 32 GiB.
 inline constexpr std::array<JobProfile, kModelProfiles + kClassProfiles> kJobProfiles{{
     //                     h100 a100 v100 p100  a10   t4   k80   MiB    p
     {"shufflenet_v2_x1_0", {1.4, 1.0, 0.72, 0.45, 0.60, 0.42, 0.12}, 6144, 0.91},
@@ -104,8 +122,8 @@ inline const JobProfile* find_model_profile(std::string_view model) noexcept {
   return nullptr;
 }
 
-/// The profile of a job: its model's, or else one of the classes, drawn from (seed, id) alone; the exponent is
-/// always filled in.
+/// The profile of a job: its model's, or else one of the classes, drawn from (seed, id) alone; the exponent
+/// is always filled in.
 inline JobProfile profile_of(std::string_view model, std::int64_t id, std::uint64_t seed) noexcept {
   if (const JobProfile* known = find_model_profile(model)) return *known;
   Random random(seed, static_cast<std::uint64_t>(id));

@@ -17,12 +17,12 @@
 
 namespace mara {
 
-/// How arrivals are drawn: as the model has them, or as a Poisson process of the same mean rate with independent
-/// jobs (the usual, too gentle assumption).
+/// How arrivals are drawn: as the model has them, or as a Poisson process of the same mean rate with
+/// independent jobs (the usual, too gentle assumption).
 enum class ArrivalKind : std::uint8_t { kAsFitted, kPoisson };
 
-/// What generate() is to draw: jobs until `horizon_s` or until there are `jobs`, whichever is first; a limit of
-/// 0 does not count, and one must be set.
+/// What generate() is to draw: jobs until `horizon_s` or until there are `jobs`, whichever is first; a limit
+/// of 0 does not count, and one must be set.
 struct GenerateOptions {
   double horizon_s = 0.0;
   std::size_t jobs = 0;
@@ -30,11 +30,12 @@ struct GenerateOptions {
   ArrivalKind kind = ArrivalKind::kAsFitted;
 };
 
-/// An endless sequence of jobs of a model. Numbers depend on the model, the generator's state, rate_scale and kind.
+/// An endless sequence of jobs of a model. Numbers depend on the model, the generator's state, rate_scale and
+/// kind.
 class JobStream {
  public:
-  /// `model` must satisfy check_workload_model, rate_scale be positive and finite, and model and random outlive
-  /// the stream.
+  /// `model` must satisfy check_workload_model, rate_scale be positive and finite, and model and random
+  /// outlive the stream.
   JobStream(const WorkloadModel& model, Random& random, double rate_scale = 1.0,
             ArrivalKind kind = ArrivalKind::kAsFitted)
       : model_(model), random_(random), rate_scale_(rate_scale), kind_(kind), mean_gap_(model.gaps.mean()) {
@@ -44,7 +45,7 @@ class JobStream {
     regime_ = random_.below(static_cast<std::uint32_t>(model.regimes.size()));
     if (modulated()) {
       day_normal_ = random_.normal();
-      day_rate_ = rate_of(day_normal_);
+      rate_ = rate();
     }
   }
 
@@ -54,7 +55,8 @@ class JobStream {
     if (kind_ == ArrivalKind::kPoisson) {
       now_s_ += random_.exponential(rate_scale_ / mean_gap_);
     } else {
-      const double share = (regime_ + random_.uniform()) / static_cast<double>(model_.regimes.size());
+      const double share =
+          (static_cast<double>(regime_) + random_.uniform()) / static_cast<double>(model_.regimes.size());
       advance(model_.gaps.at(share) / rate_scale_);
       const GapRegime& regime = model_.regimes[regime_];
       // Every draw is made in every case: the sequence does not shift when a probability changes.
@@ -76,41 +78,49 @@ class JobStream {
     job.gpus = shape.gpus;
     job.cpu = shape.cpu;
     job.memory_mib = shape.memory_mib;
-    job.model = model_.models[static_cast<std::size_t>(std::max(random_.categorical(model_weights_), 0))].model;
+    job.model =
+        model_.models[static_cast<std::size_t>(std::max(random_.categorical(model_weights_), 0))].model;
     job.priority =
-        model_.priorities[static_cast<std::size_t>(std::max(random_.categorical(priority_weights_), 0))].priority;
+        model_.priorities[static_cast<std::size_t>(std::max(random_.categorical(priority_weights_), 0))]
+            .priority;
     return job;
   }
 
  private:
-  static constexpr double kDay = 86400.0;
+  static constexpr double kHour = 3600.0;
 
-  bool modulated() const noexcept { return kind_ == ArrivalKind::kAsFitted && model_.modulation.sigma > 0.0; }
-
-  double rate_of(double normal) const noexcept {
-    const double sigma = model_.modulation.sigma;
-    return portable_exp(sigma * normal - 0.5 * sigma * sigma);
+  bool modulated() const noexcept {
+    return kind_ == ArrivalKind::kAsFitted &&
+           (model_.modulation.sigma > 0.0 || !model_.modulation.hourly.empty());
   }
 
-  // Moves now_s_ so far that the integral of the day's rate over the way is `gap`.
+  double rate() const noexcept {
+    const RateModulation& m = model_.modulation;
+    const double hourly = m.hourly.empty() ? 1.0 : m.hourly[static_cast<std::size_t>(hour_ % 24)];
+    return hourly * portable_exp(m.sigma * day_normal_ - 0.5 * m.sigma * m.sigma);
+  }
+
+  // Moves now_s_ so far that the integral of the rate over the way is `gap`.
   void advance(double gap) noexcept {
     if (!modulated()) {
       now_s_ += gap;
       return;
     }
     for (;;) {
-      const double end = static_cast<double>(day_ + 1) * kDay;
-      const double room = (end - now_s_) * day_rate_;
+      const double end = static_cast<double>(hour_ + 1) * kHour;
+      const double room = (end - now_s_) * rate_;
       if (gap < room) {
-        now_s_ += gap / day_rate_;
+        now_s_ += gap / rate_;
         return;
       }
       gap -= room;
       now_s_ = end;
-      ++day_;
-      const double rho = model_.modulation.correlation;
-      day_normal_ = rho * day_normal_ + std::sqrt(1.0 - rho * rho) * random_.normal();
-      day_rate_ = rate_of(day_normal_);
+      ++hour_;
+      if (hour_ % 24 == 0) {
+        const double rho = model_.modulation.correlation;
+        day_normal_ = rho * day_normal_ + std::sqrt(1.0 - rho * rho) * random_.normal();
+      }
+      rate_ = rate();
     }
   }
 
@@ -127,15 +137,16 @@ class JobStream {
   std::vector<double> shape_weights_, model_weights_, priority_weights_;
   double now_s_ = 0.0;
   std::int64_t count_ = 0;
-  std::int64_t day_ = 0;
-  double day_normal_ = 0.0, day_rate_ = 1.0;
+  std::int64_t hour_ = 0;
+  double day_normal_ = 0.0, rate_ = 1.0;
   std::size_t regime_ = 0;
   std::size_t shape_ = 0;
   double rank_ = 0.5;
 };
 
-/// Jobs drawn from `model`, in order of submission from time 0, ids from 0. Errors: a bad model (check_workload_model),
-/// no limit set, a horizon or rate_scale that is not finite and positive, more than 10^8 jobs.
+/// Jobs drawn from `model`, in order of submission from time 0, ids from 0. Errors: a bad model
+/// (check_workload_model), no limit set, a horizon or rate_scale that is not finite and positive, more than
+/// 10^8 jobs.
 inline Result<std::vector<TraceJob>> generate(const WorkloadModel& model, Random& random,
                                               const GenerateOptions& options) {
   constexpr std::size_t kMostJobs = 100'000'000;
@@ -153,7 +164,8 @@ inline Result<std::vector<TraceJob>> generate(const WorkloadModel& model, Random
     if (options.jobs > 0 && jobs.size() == options.jobs) break;
     TraceJob job = stream.next();
     if (options.horizon_s > 0.0 && job.submit_s >= options.horizon_s) break;
-    if (jobs.size() == kMostJobs) return Error{ErrorCode::kInvalidArgument, "horizon_s: more than 100000000 jobs"};
+    if (jobs.size() == kMostJobs)
+      return Error{ErrorCode::kInvalidArgument, "horizon_s: more than 100000000 jobs"};
     jobs.push_back(std::move(job));
   }
   return jobs;

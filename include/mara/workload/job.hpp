@@ -55,8 +55,8 @@ struct JobState {
   double overhead_left_s = 0.0;  ///< start or restart cost still to be paid under the present grant
   Grant held{};
   bool started = false;
-  double first_start_s = 0.0;  ///< valid when started
-  int restarts = 0;            ///< grants taken away or changed after the first
+  double first_start_s = 0.0;   ///< valid when started
+  int restarts = 0;             ///< grants taken away or changed after the first
   double attained_gpu_s = 0.0;  ///< GPU-seconds received
 };
 

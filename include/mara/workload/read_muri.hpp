@@ -14,23 +14,24 @@
 
 namespace mara {
 
-/// Reads a Muri CSV: columns `job_id`, `num_gpu`, `submit_time` (ms), `duration` (ms) are required; `model_name` and
-/// `priority` are used when present; the profile columns (`iterations`, `batch_size`, `interval`,
-/// `iteration_time`, `resource_time_0..2`) are accepted and not used.
-/// `duration`, the run time that Philly logged, is taken as the run time on `num_gpu` GPUs. (Muri's own simulator
-/// uses iterations x iteration time instead.) `num_gpu` must be a power of two, as Muri's cluster demands.
-/// Rows with duration 0 are skipped and counted. Jobs are sorted stably by submission.
-/// Errors (file, line, field and value in the message): unknown, missing or repeated column; text that is no
-/// number; NaN, infinite, negative or absurd (> 1e13 ms) time; num_gpu <= 0, > 65536 or no power of two;
-/// repeated job_id; no job at all; and those of read_text_file.
+/// Reads a Muri CSV: columns `job_id`, `num_gpu`, `submit_time` (ms), `duration` (ms) are required;
+/// `model_name` and `priority` are used when present; the profile columns (`iterations`, `batch_size`,
+/// `interval`, `iteration_time`, `resource_time_0..2`) are accepted and not used. `duration`, the run time
+/// that Philly logged, is taken as the run time on `num_gpu` GPUs. (Muri's own simulator uses iterations x
+/// iteration time instead.) `num_gpu` must be a power of two, as Muri's cluster demands. Rows with duration 0
+/// are skipped and counted. Jobs are sorted stably by submission. Errors (file, line, field and value in the
+/// message): unknown, missing or repeated column; text that is no number; NaN, infinite, negative or absurd
+/// (> 1e13 ms) time; num_gpu <= 0, > 65536 or no power of two; repeated job_id; no job at all; and those of
+/// read_text_file.
 inline Result<Trace> read_muri(const std::string& path) {
   constexpr double kMaxMs = 1e13;
   auto opened = Csv::open(path);
   if (!opened) return opened.error();
   Csv& csv = *opened;
-  if (auto ok = csv.expect_columns({"job_id", "num_gpu", "submit_time", "duration"},
-                                   {"model_name", "priority", "iterations", "batch_size", "interval",
-                                    "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2"});
+  if (auto ok =
+          csv.expect_columns({"job_id", "num_gpu", "submit_time", "duration"},
+                             {"model_name", "priority", "iterations", "batch_size", "interval",
+                              "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2"});
       !ok)
     return ok.error();
 

@@ -1,5 +1,6 @@
 #pragma once
-// Readers for the Alibaba GPU cluster trace of 2023 ("openb"; Weng et al., "Beware of fragmentation", ATC'23).
+// Readers for the Alibaba GPU cluster trace of 2023 ("openb"; Weng et al., "Beware of fragmentation",
+// ATC'23).
 
 #include <algorithm>
 #include <charconv>
@@ -22,20 +23,21 @@
 namespace mara {
 
 /// Reads an openb pod list (the files with the columns `gpu_spec`, `qos`, `pod_phase`, `creation_time`,
-/// `deletion_time`, `scheduled_time`). One pod is one job: submitted at its creation, running from `scheduled_time`
-/// to `deletion_time`, GPUs = num_gpu x gpu_milli, `gpu_spec` as the allowed types, id = the number that ends its name,
-/// priority by class of service: BE 0, Burstable 1, LS 2, Guaranteed 3. The time axis is the file's.
-/// Pods without GPU, never scheduled, or with deletion <= scheduled are skipped and counted.
-/// Errors (file, line, field and value in the message): unknown, missing or repeated column (the multigpu20 file
-/// has no times and is refused for its missing column); text that is no whole number; negative values; gpu_milli above
-/// 1000, or below 1000 with several GPUs; unknown qos; repeated name; no job at all; and those of read_text_file.
+/// `deletion_time`, `scheduled_time`). One pod is one job: submitted at its creation, running from
+/// `scheduled_time` to `deletion_time`, GPUs = num_gpu x gpu_milli, `gpu_spec` as the allowed types, id = the
+/// number that ends its name, priority by class of service: BE 0, Burstable 1, LS 2, Guaranteed 3. The time
+/// axis is the file's. Pods without GPU, never scheduled, or with deletion <= scheduled are skipped and
+/// counted. Errors (file, line, field and value in the message): unknown, missing or repeated column (the
+/// multigpu20 file has no times and is refused for its missing column); text that is no whole number;
+/// negative values; gpu_milli above 1000, or below 1000 with several GPUs; unknown qos; repeated name; no job
+/// at all; and those of read_text_file.
 inline Result<Trace> read_openb(const std::string& path) {
   constexpr std::int64_t kMaxSeconds = 10'000'000'000;
   auto opened = Csv::open(path);
   if (!opened) return opened.error();
   Csv& csv = *opened;
-  if (auto ok = csv.expect_columns({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "qos",
-                                    "creation_time", "deletion_time", "scheduled_time"},
+  if (auto ok = csv.expect_columns({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec",
+                                    "qos", "creation_time", "deletion_time", "scheduled_time"},
                                    {"pod_phase"});
       !ok)
     return ok.error();
@@ -50,8 +52,10 @@ inline Result<Trace> read_openb(const std::string& path) {
     TraceJob job;
 
     const std::string_view name = csv.text("name");
-    const std::string_view digits = name.substr(std::min(name.size(), name.find_last_not_of("0123456789") + 1));
-    if (digits.empty() || std::from_chars(digits.data(), digits.data() + digits.size(), job.id).ec != std::errc{})
+    const std::string_view digits =
+        name.substr(std::min(name.size(), name.find_last_not_of("0123456789") + 1));
+    if (digits.empty() ||
+        std::from_chars(digits.data(), digits.data() + digits.size(), job.id).ec != std::errc{})
       return csv.bad("name", "does not end in a number");
     if (!seen.insert(job.id).second) return csv.bad("name", "appears twice");
 
@@ -103,18 +107,19 @@ inline Result<Trace> read_openb(const std::string& path) {
   return trace;
 }
 
-/// Reads an openb node list into a Cluster: one GpuType per `model`, named in lower case, fastest first by the
-/// relative speeds of device_profile.hpp (equal speeds by name). Nodes without GPU are left out. Nodes of one type
-/// differ in size in this trace while GpuType is uniform, so a type's GPUs are dealt into equal nodes of g GPUs, g
-/// = the greatest common divisor of its nodes' GPU counts: the number of GPUs is exact, host CPU and memory are the
-/// type's totals, rounded down per node. Device memory is that of parse_cluster.
-/// Errors: as read_openb; kInvalidArgument for a GPU node without model or with one that has no profile, and for
-/// more than kMaxGpuTypes types.
+/// Reads an openb node list into a Cluster: one GpuType per `model`, named in lower case, fastest first by
+/// the relative speeds of device_profile.hpp (equal speeds by name). Nodes without GPU are left out. Nodes of
+/// one type differ in size in this trace while GpuType is uniform, so a type's GPUs are dealt into equal
+/// nodes of g GPUs, g = the greatest common divisor of its nodes' GPU counts: the number of GPUs is exact,
+/// host CPU and memory are the type's totals, rounded down per node. Device memory is that of parse_cluster.
+/// Errors: as read_openb; kInvalidArgument for a GPU node without model or with one that has no profile, and
+/// for more than kMaxGpuTypes types.
 inline Result<Cluster> read_openb_nodes(const std::string& path) {
   auto opened = Csv::open(path);
   if (!opened) return opened.error();
   Csv& csv = *opened;
-  if (auto ok = csv.expect_columns({"sn", "cpu_milli", "memory_mib", "gpu", "model"}, {}); !ok) return ok.error();
+  if (auto ok = csv.expect_columns({"sn", "cpu_milli", "memory_mib", "gpu", "model"}, {}); !ok)
+    return ok.error();
 
   struct Pool {
     std::int64_t gpus = 0, common = 0, cpu = 0, memory = 0;

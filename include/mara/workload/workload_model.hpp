@@ -18,9 +18,10 @@ namespace mara {
 /// [k/K, (k+1)/K): the first regimes are the inside of sessions (bursts of submissions), the last the pauses
 /// between them.
 struct GapRegime {
-  std::vector<double> next;       ///< K probabilities of the regime of the following gap
-  double repeat_shape = 0.0;      ///< probability that the job after such a gap copies the shape of the one before
-  double repeat_duration = 0.0;   ///< given that it does: probability that its run time is nearly the same too
+  std::vector<double> next;  ///< K probabilities of the regime of the following gap
+  double repeat_shape =
+      0.0;  ///< probability that the job after such a gap copies the shape of the one before
+  double repeat_duration = 0.0;  ///< given that it does: probability that its run time is nearly the same too
 };
 
 /// What a job asks for.
@@ -42,16 +43,17 @@ struct PriorityShare {
   double probability = 0.0;
 };
 
-/// Slow change of the arrival rate: the rate of day d is multiplied by exp(sigma z_d - sigma^2/2), z a stationary
-/// Gaussian AR(1) with this correlation from day to day.
-struct DailyModulation {
+/// Slow change of the arrival rate around its mean. The rate in hour h of day d is multiplied by
+/// hourly[h] exp(sigma z_d - sigma^2/2), z a stationary Gaussian AR(1) with this correlation from day to day.
+struct RateModulation {
   double sigma = 0.0;
   double correlation = 0.0;
+  std::vector<double> hourly;  ///< 24 factors of mean 1, from hour 0 of the time axis; empty: all 1
 };
 
 /// How a long sample of the model compares with the trace it was fitted to. KS: largest distance between the
-/// distribution functions, 0 best, 1 worst. Ratios are sample / trace, 1 best. Dispersion: variance / mean of the
-/// number of arrivals in windows of an hour and of a day (1 for a Poisson process).
+/// distribution functions, 0 best, 1 worst. Ratios are sample / trace, 1 best. Dispersion: variance / mean of
+/// the number of arrivals in windows of an hour and of a day (1 for a Poisson process).
 struct GoodnessOfFit {
   double ks_duration = 0.0;
   double ks_interarrival = 0.0;
@@ -74,14 +76,14 @@ struct FitOrigin {
 };
 
 /// A workload model. Arrivals: gap ranks follow a Markov chain over regimes, uniform within one; the gap is
-/// the quantile of `gaps` at that rank, in a time whose speed DailyModulation changes. Jobs: shape drawn from
+/// the quantile of `gaps` at that rank, in a time whose speed RateModulation changes. Jobs: shape drawn from
 /// `shapes` or copied, run time a quantile of its class at a rank drawn or copied (moved by up to
 /// +-duration_jitter), model and priority drawn.
 struct WorkloadModel {
   std::string name;
   QuantileTable gaps;  ///< seconds between submissions
   std::vector<GapRegime> regimes;
-  DailyModulation modulation;
+  RateModulation modulation;
   std::vector<JobShape> shapes;
   std::vector<QuantileTable> durations;  ///< seconds, one table per duration class
   double duration_jitter = 0.02;         ///< half-width of a repeated duration's rank
@@ -123,13 +125,28 @@ inline Status check_workload_model(const WorkloadModel& model) {
     const std::string field = "regimes[" + std::to_string(i) + "].";
     if (regime.next.size() != model.regimes.size())
       return Error{ErrorCode::kShapeMismatch, field + "next: " + std::to_string(regime.next.size()) +
-                                                  " probabilities, must be " + std::to_string(model.regimes.size())};
+                                                  " probabilities, must be " +
+                                                  std::to_string(model.regimes.size())};
     if (auto ok = detail::check_probabilities(regime.next, field + "next"); !ok) return ok;
     if (auto ok = check_range(regime.repeat_shape, 0.0, 1.0, field + "repeat_shape"); !ok) return ok;
     if (auto ok = check_range(regime.repeat_duration, 0.0, 1.0, field + "repeat_duration"); !ok) return ok;
   }
   if (auto ok = check_range(model.modulation.sigma, 0.0, 3.0, "modulation.sigma"); !ok) return ok;
-  if (auto ok = check_range(model.modulation.correlation, 0.0, 0.999, "modulation.correlation"); !ok) return ok;
+  if (auto ok = check_range(model.modulation.correlation, 0.0, 0.999, "modulation.correlation"); !ok)
+    return ok;
+  const std::vector<double>& hourly = model.modulation.hourly;
+  if (!hourly.empty() && hourly.size() != 24)
+    return Error{ErrorCode::kShapeMismatch,
+                 "modulation.hourly: must have 0 or 24 factors, has " + std::to_string(hourly.size())};
+  double hours = 0.0;
+  for (std::size_t h = 0; h < hourly.size(); ++h) {
+    if (auto ok = check_range(hourly[h], 0.001, 24.0, "modulation.hourly[" + std::to_string(h) + "]"); !ok)
+      return ok;
+    hours += hourly[h] / 24.0;
+  }
+  if (!hourly.empty() && !(hours > 0.999 && hours < 1.001))
+    return Error{ErrorCode::kInvalidArgument,
+                 "modulation.hourly: mean must be 1, is " + format_number(hours)};
   if (auto ok = detail::check_shares(model.shapes, "shapes"); !ok) return ok;
   for (std::size_t i = 0; i < model.shapes.size(); ++i) {
     const JobShape& shape = model.shapes[i];
@@ -156,7 +173,9 @@ inline Status check_workload_model(const WorkloadModel& model) {
 }
 
 /// Mean seconds between submissions.
-inline double mean_interarrival_s(const WorkloadModel& model) noexcept { return model.gaps.mean(); }
+inline double mean_interarrival_s(const WorkloadModel& model) noexcept {
+  return model.gaps.mean();
+}
 
 /// Mean requested GPUs x run time of a job.
 inline double mean_gpu_seconds(const WorkloadModel& model) noexcept {

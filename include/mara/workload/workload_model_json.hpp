@@ -1,0 +1,309 @@
+#pragma once
+// Workload models as JSON files. The one header of this folder that needs nlohmann-json.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <initializer_list>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mara/core/result.hpp"
+#include "mara/workload/csv.hpp"
+#include "mara/workload/workload_model.hpp"
+
+namespace mara {
+
+/// The value of the key "format" of a workload model file.
+inline constexpr const char* kWorkloadModelFormat = "mara workload model 1";
+
+namespace detail {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// A place in a JSON document. The first error met anywhere is kept; reads after it give zero values.
+class JsonPlace {
+ public:
+  JsonPlace(const OrderedJson& value, std::string path, Status& status)
+      : value_(&value), path_(std::move(path)), status_(&status) {}
+
+  /// Checks that this is an object with exactly these keys.
+  const JsonPlace& keys(std::initializer_list<std::string_view> names) const {
+    if (!value_->is_object()) return fail("must be an object"), *this;
+    for (const auto& item : value_->items())
+      if (std::find(names.begin(), names.end(), item.key()) == names.end())
+        child(item.key()).fail("unknown key");
+    for (const auto name : names)
+      if (!value_->contains(std::string(name))) child(name).fail("key is missing");
+    return *this;
+  }
+
+  /// Member of an object.
+  JsonPlace operator[](std::string_view key) const {
+    static const OrderedJson kNothing;
+    if (!value_->is_object()) return {kNothing, path_, *status_};
+    const auto found = value_->find(std::string(key));
+    return {found == value_->end() ? kNothing : *found, child(key).path_, *status_};
+  }
+
+  /// Elements of an array.
+  std::vector<JsonPlace> items() const {
+    std::vector<JsonPlace> out;
+    if (!value_->is_array()) return fail("must be an array"), out;
+    for (std::size_t i = 0; i < value_->size(); ++i)
+      out.emplace_back((*value_)[i], path_ + "[" + std::to_string(i) + "]", *status_);
+    return out;
+  }
+
+  double number() const {
+    if (!value_->is_number()) return fail("must be a number"), 0.0;
+    return value_->get<double>();
+  }
+
+  std::int64_t integer() const {
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (!value_->is_number_integer() ||
+        (value_->is_number_unsigned() && value_->get<std::uint64_t>() > kMost))
+      return fail("must be a whole number"), 0;
+    return value_->get<std::int64_t>();
+  }
+
+  int small_integer() const {
+    const std::int64_t value = integer();
+    if (value < -1'000'000'000 || value > 1'000'000'000) return fail("is out of range"), 0;
+    return static_cast<int>(value);
+  }
+
+  std::size_t count() const {
+    const std::int64_t value = integer();
+    if (value < 0) return fail("must not be negative"), 0;
+    return static_cast<std::size_t>(value);
+  }
+
+  std::string text() const {
+    if (!value_->is_string()) return fail("must be a string"), std::string{};
+    return value_->get<std::string>();
+  }
+
+  std::vector<double> numbers() const {
+    std::vector<double> out;
+    for (const JsonPlace& item : items()) out.push_back(item.number());
+    return out;
+  }
+
+  void fail(const std::string& what) const {
+    if (!*status_) return;
+    const std::string shown = value_->is_null() || value_->is_structured() ? "" : ", is " + value_->dump();
+    *status_ = Error{ErrorCode::kParse, "key '" + path_ + "': " + what + shown};
+  }
+
+ private:
+  JsonPlace child(std::string_view key) const {
+    return {*value_, path_.empty() ? std::string(key) : path_ + "." + std::string(key), *status_};
+  }
+
+  const OrderedJson* value_;
+  std::string path_;
+  Status* status_;
+};
+
+/// Parses JSON, refusing a key that appears twice in one object.
+inline Result<OrderedJson> parse_json(const std::string& text) {
+  std::vector<std::set<std::string>> keys;
+  std::string twice;
+  const OrderedJson::parser_callback_t watch = [&](int, OrderedJson::parse_event_t event,
+                                                   OrderedJson& parsed) {
+    if (event == OrderedJson::parse_event_t::object_start) keys.emplace_back();
+    if (event == OrderedJson::parse_event_t::object_end) keys.pop_back();
+    if (event == OrderedJson::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second &&
+        twice.empty())
+      twice = parsed.get<std::string>();
+    return true;
+  };
+  try {
+    OrderedJson document = OrderedJson::parse(text, watch);
+    if (!twice.empty()) return Error{ErrorCode::kParse, "key '" + twice + "': appears twice"};
+    return document;
+  } catch (const nlohmann::json::exception& problem) {
+    return Error{ErrorCode::kParse, std::string("not valid JSON: ") + problem.what()};
+  }
+}
+
+/// JSON text with objects over several lines and arrays of plain values on one.
+inline void write_json(const OrderedJson& value, int depth, std::string& out) {
+  const bool flat = std::none_of(value.begin(), value.end(), [](const auto& v) { return v.is_structured(); });
+  if (!value.is_structured() || value.empty()) {
+    out += value.dump();
+    return;
+  }
+  const bool inline_array = value.is_array() && flat;
+  // Small records inside arrays read best on one line each.
+  const bool inline_object = value.is_object() && flat && depth > 2;
+  const bool one_line = inline_array || inline_object;
+  const std::string line_break =
+      one_line ? "" : "\n" + std::string(static_cast<std::size_t>(2 * depth + 2), ' ');
+  out += value.is_object() ? "{" : "[";
+  bool first = true;
+  for (const auto& item : value.items()) {
+    if (!first) out += one_line ? ", " : ",";
+    first = false;
+    out += line_break;
+    if (value.is_object()) out += OrderedJson(item.key()).dump() + ": ";
+    write_json(item.value(), depth + 1, out);
+  }
+  if (!one_line) out += "\n" + std::string(static_cast<std::size_t>(2 * depth), ' ');
+  out += value.is_object() ? "}" : "]";
+}
+
+}  // namespace detail
+
+/// The JSON text of a model; equal models give equal text.
+inline std::string workload_model_to_json(const WorkloadModel& model) {
+  using detail::OrderedJson;
+  OrderedJson regimes = OrderedJson::array(), shapes = OrderedJson::array(), durations = OrderedJson::array();
+  OrderedJson models = OrderedJson::array(), priorities = OrderedJson::array();
+  for (const GapRegime& regime : model.regimes)
+    regimes.push_back({{"next", regime.next},
+                       {"repeat_shape", regime.repeat_shape},
+                       {"repeat_duration", regime.repeat_duration}});
+  for (const JobShape& shape : model.shapes)
+    shapes.push_back({{"gpu_milli", shape.gpus.value},
+                      {"cpu_milli", shape.cpu.value},
+                      {"memory_mib", shape.memory_mib},
+                      {"probability", shape.probability},
+                      {"duration_class", shape.duration_class}});
+  for (const QuantileTable& table : model.durations) durations.push_back(table.values);
+  for (const ModelShare& share : model.models)
+    models.push_back({{"model", share.model}, {"probability", share.probability}});
+  for (const PriorityShare& share : model.priorities)
+    priorities.push_back({{"priority", share.priority}, {"probability", share.probability}});
+  const OrderedJson document{{"format", kWorkloadModelFormat},
+                             {"name", model.name},
+                             {"origin",
+                              {{"trace", model.origin.trace},
+                               {"command", model.origin.command},
+                               {"jobs", model.origin.jobs},
+                               {"from_s", model.origin.from_s},
+                               {"to_s", model.origin.to_s}}},
+                             {"quantile_levels", kQuantileLevels},
+                             {"arrivals",
+                              {{"gap_quantiles_s", model.gaps.values},
+                               {"regimes", regimes},
+                               {"daily_sigma", model.modulation.sigma},
+                               {"daily_correlation", model.modulation.correlation},
+                               {"hourly", model.modulation.hourly}}},
+                             {"jobs",
+                              {{"shapes", shapes},
+                               {"duration_quantiles_s", durations},
+                               {"duration_jitter", model.duration_jitter},
+                               {"models", models},
+                               {"priorities", priorities}}},
+                             {"goodness_of_fit",
+                              {{"ks_duration", model.fit.ks_duration},
+                               {"ks_interarrival", model.fit.ks_interarrival},
+                               {"tv_gpus", model.fit.tv_gpus},
+                               {"ratio_mean_interarrival", model.fit.ratio_mean_interarrival},
+                               {"ratio_mean_work", model.fit.ratio_mean_work},
+                               {"ratio_dispersion_hour", model.fit.ratio_dispersion_hour},
+                               {"ratio_dispersion_day", model.fit.ratio_dispersion_day},
+                               {"ratio_repeat_gpus", model.fit.ratio_repeat_gpus},
+                               {"sample_jobs", model.fit.sample_jobs}}}};
+  std::string out;
+  detail::write_json(document, 0, out);
+  return out + "\n";
+}
+
+/// Reads a model from JSON text, strictly. Errors (kParse and those of check_workload_model) name the key:
+/// text that is no JSON, unknown, missing or repeated key, wrong type, number out of its domain, falling
+/// quantiles.
+inline Result<WorkloadModel> workload_model_from_json(const std::string& text) {
+  auto document = detail::parse_json(text);
+  if (!document) return document.error();
+  Status status;
+  const detail::JsonPlace root(*document, "", status);
+  root.keys({"format", "name", "origin", "quantile_levels", "arrivals", "jobs", "goodness_of_fit"});
+  if (status && root["format"].text() != kWorkloadModelFormat)
+    root["format"].fail(std::string("must be \"") + kWorkloadModelFormat + "\"");
+  if (!status) return status.error();
+
+  WorkloadModel model;
+  model.name = root["name"].text();
+  const auto origin = root["origin"].keys({"trace", "command", "jobs", "from_s", "to_s"});
+  model.origin = {origin["trace"].text(), origin["command"].text(), origin["jobs"].count(),
+                  origin["from_s"].number(), origin["to_s"].number()};
+  const std::vector<double> levels = root["quantile_levels"].numbers();
+  if (!std::equal(levels.begin(), levels.end(), kQuantileLevels.begin(), kQuantileLevels.end()))
+    root["quantile_levels"].fail("must be the 33 levels of this version");
+
+  const auto arrivals =
+      root["arrivals"].keys({"gap_quantiles_s", "regimes", "daily_sigma", "daily_correlation", "hourly"});
+  model.gaps.values = arrivals["gap_quantiles_s"].numbers();
+  for (const auto& item : arrivals["regimes"].items()) {
+    item.keys({"next", "repeat_shape", "repeat_duration"});
+    model.regimes.push_back(
+        {item["next"].numbers(), item["repeat_shape"].number(), item["repeat_duration"].number()});
+  }
+  model.modulation = {arrivals["daily_sigma"].number(), arrivals["daily_correlation"].number(),
+                      arrivals["hourly"].numbers()};
+
+  const auto jobs =
+      root["jobs"].keys({"shapes", "duration_quantiles_s", "duration_jitter", "models", "priorities"});
+  for (const auto& item : jobs["shapes"].items()) {
+    item.keys({"gpu_milli", "cpu_milli", "memory_mib", "probability", "duration_class"});
+    model.shapes.push_back({Milli{item["gpu_milli"].integer()}, Milli{item["cpu_milli"].integer()},
+                            item["memory_mib"].integer(), item["probability"].number(),
+                            item["duration_class"].small_integer()});
+  }
+  for (const auto& item : jobs["duration_quantiles_s"].items()) model.durations.push_back({item.numbers()});
+  model.duration_jitter = jobs["duration_jitter"].number();
+  for (const auto& item : jobs["models"].items()) {
+    item.keys({"model", "probability"});
+    model.models.push_back({item["model"].text(), item["probability"].number()});
+  }
+  for (const auto& item : jobs["priorities"].items()) {
+    item.keys({"priority", "probability"});
+    model.priorities.push_back({item["priority"].small_integer(), item["probability"].number()});
+  }
+
+  const auto fit = root["goodness_of_fit"].keys(
+      {"ks_duration", "ks_interarrival", "tv_gpus", "ratio_mean_interarrival", "ratio_mean_work",
+       "ratio_dispersion_hour", "ratio_dispersion_day", "ratio_repeat_gpus", "sample_jobs"});
+  model.fit = {fit["ks_duration"].number(),
+               fit["ks_interarrival"].number(),
+               fit["tv_gpus"].number(),
+               fit["ratio_mean_interarrival"].number(),
+               fit["ratio_mean_work"].number(),
+               fit["ratio_dispersion_hour"].number(),
+               fit["ratio_dispersion_day"].number(),
+               fit["ratio_repeat_gpus"].number(),
+               fit["sample_jobs"].count()};
+  if (!status) return status.error();
+  if (auto ok = check_workload_model(model); !ok) return ok.error();
+  return model;
+}
+
+/// Reads a model file. Errors: those of read_text_file and workload_model_from_json, after the file's name.
+inline Result<WorkloadModel> load_workload_model(const std::string& path) {
+  auto text = read_text_file(path);
+  if (!text) return text.error();
+  auto model = workload_model_from_json(*text);
+  if (!model) return Error{model.error().code, path + ": " + model.error().message};
+  return model;
+}
+
+/// Writes a model file. Errors: kIo.
+inline Status save_workload_model(const WorkloadModel& model, const std::string& path) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << workload_model_to_json(model);
+  file.close();
+  if (!file) return Error{ErrorCode::kIo, path + ": cannot be written"};
+  return {};
+}
+
+}  // namespace mara
