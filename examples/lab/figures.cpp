@@ -39,6 +39,10 @@ Drawing policies_drawing(const std::vector<PolicyRow>& rows) {
   const double smallest = *shown.back()->metrics.mean_jct_s / unit.seconds;
   // One hopeless policy must not squeeze the others: its bar is cut and says so.
   const double limit = largest > 6.0 * smallest ? 5.0 * smallest : largest * 1.02;
+  double span = limit;  // whiskers may reach further, within reason
+  for (const PolicyRow* row : shown)
+    if (row->jct_over_seeds)
+      span = std::max(span, std::min(row->jct_over_seeds->high / unit.seconds, 1.5 * limit));
 
   Drawing drawing;
   drawing.height = 134.0 + 34.0 * count;
@@ -67,9 +71,8 @@ Drawing policies_drawing(const std::vector<PolicyRow>& rows) {
     std::string text = format_three(value);
     if (row.jct_over_seeds && value <= limit) {
       const double half = (row.jct_over_seeds->high - row.jct_over_seeds->estimate) / unit.seconds;
-      whiskers.push_back(
-          join({exact(value), exact(y), exact(std::max(0.0, value - half)), exact(value + half)}));
-      reach = value + half;
+      reach = std::min(value + half, span);
+      whiskers.push_back(join({exact(value), exact(y), exact(std::max(0.0, value - half)), exact(reach)}));
       text = format_plus_minus(value, half);
     }
     if (value > limit) text += " \u2192";
@@ -96,7 +99,7 @@ Drawing policies_drawing(const std::vector<PolicyRow>& rows) {
   if (!outside.empty()) body += data_block("outside", outside);
   const std::string yrange = "set yrange [0.35:" + exact(count + 0.65) + "]\n";
   body += drawing.margins(left) + yrange + ytics + "set grid noytics xtics\nset border 2\n" +
-          "set xrange [0:" + exact(limit * 1.3) + "]\nset xlabel 'mean JCT, " + unit.name + "'\n" +
+          "set xrange [0:" + exact(span * 1.3) + "]\nset xlabel 'mean JCT, " + unit.name + "'\n" +
           drawing.heading(24, 28, "Mean job completion time") +
           "plot $bars using 1:2:3:4:5:6:7 with boxxyerror fillstyle solid 1.0 noborder linecolor rgb "
           "variable notitle, \\\n" +
@@ -210,8 +213,9 @@ Drawing curves_drawing(const ReportInput& input) {
         bands += "$" + block +
                  " using 1:3:4 with filledcurves fillstyle transparent solid 0.16 noborder linecolor rgb '" +
                  colour + "' notitle, \\\n  ";
-      means += "$" + block + " using 1:2 with lines linewidth 2.4 linecolor rgb '" + colour + "' title " +
-               gnuplot_quote(title) + ", \\\n  ";
+      means += "$" + block + " using 1:2 with " +
+               (lines.size() > 40 ? "lines" : "linespoints pointtype 7 pointsize 0.35") +
+               " linewidth 2.4 linecolor rgb '" + colour + "' title " + gnuplot_quote(title) + ", \\\n  ";
     }
     return bands + means;
   };
@@ -438,7 +442,7 @@ mara::Result<std::vector<Figure>> draw_figures(const ReportInput& input, const s
   for (const PolicyOutcome* outcome : shown)
     for (const double waiting : waiting_jobs(outcome->result, scale, kWaitingBins))
       scale.waiting = std::max(scale.waiting, waiting);
-  scale.waiting = round_up(scale.waiting);
+  scale.waiting = round_up(1.02 * scale.waiting);
   for (const PolicyOutcome* outcome : shown) {
     const std::string name = "timeline_" + file_part(outcome->name);
     if (auto drawn = draw(timeline_drawing(input, *outcome, outcome->name, scale), folder, name, false,

@@ -9,17 +9,30 @@
 #include <utility>
 #include <vector>
 
-#include "mara/mara.hpp"
+#include "mara/environment/cluster_environment.hpp"
+#include "mara/schedule/rules.hpp"
+#include "mara/simulation/metrics.hpp"
+#include "mara/simulation/simulate.hpp"
+#include "mara/workload/bind_jobs.hpp"
+#include "mara/workload/dense_start.hpp"
+#include "mara/workload/fit.hpp"
+#include "mara/workload/generate.hpp"
+#include "mara/workload/read_trace.hpp"
+#include "mara/workload/workload_model_json.hpp"
 
-namespace mara::lab {
+namespace lab {
+
+using namespace mara;  // NOLINT: the experiment speaks mara's words
 
 inline constexpr int kTypes = 3;
 
 /// Choices that make a scenario. `load` is requested GPU-seconds (at the speed of the reference type) per
 /// second and GPU of the cluster; 0: as the trace has it on the default cluster.
 struct ScenarioOptions {
-  std::string trace, format = "muri", model;  ///< model: used when there is no trace
-  std::string cluster;                        ///< empty: sized for the load
+  std::string trace;
+  TraceFormat format = TraceFormat::kMuri;
+  std::string model;    ///< file of a workload model, used when there is no trace; empty: the one that ships
+  std::string cluster;  ///< empty: sized for the load
   double load = 0.0;
   double train_share = 0.6;  ///< of the trace's time
   std::size_t model_jobs = 400;
@@ -75,11 +88,10 @@ inline Result<Scenario> make_scenario(const ScenarioOptions& options) {
   Scenario scenario;
   Trace judged, everything;
   if (!options.trace.empty()) {
-    const auto format = parse_trace_format(options.format);
-    if (!format) return format.error();
-    auto read = read_trace(options.trace, *format);
+    auto read = read_trace(options.trace, options.format);
     if (!read) return read.error();
-    everything = std::move(*read);
+    everything = slice(*read, dense_start(*read), std::numeric_limits<double>::infinity(), true);
+    scenario.skipped_rows = read->skipped.total();
     const double cut = time_at_fraction(everything, options.train_share);
     FitOptions fit_options;
     fit_options.to_s = cut;
@@ -88,16 +100,15 @@ inline Result<Scenario> make_scenario(const ScenarioOptions& options) {
     scenario.model = std::move(*fitted);
     judged = slice(everything, cut, std::numeric_limits<double>::infinity(), true);
     scenario.train_jobs = everything.jobs.size() - judged.jobs.size();
-    scenario.skipped_rows = everything.skipped.total();
-    scenario.description = "trace " + everything.source + " (" + options.format + ")";
+    scenario.description = "the last " + std::to_string(static_cast<int>(100.0 * (1.0 - options.train_share) + 0.5)) + " % of the trace " + everything.source;
   } else {
-    auto model = load_workload_model(options.model);
+    auto model = load_workload_model(options.model.empty() ? MARA_SHIPPED_MODEL : options.model);
     if (!model) return model.error();
     scenario.model = std::move(*model);
     auto drawn = trace_from_model(scenario.model, options.seed ^ 0x6a75646765ull, options.model_jobs);
     if (!drawn) return drawn.error();
     everything = judged = std::move(*drawn);
-    scenario.description = "workload model " + scenario.model.name + " (" + options.model + ")";
+    scenario.description = "jobs drawn from the workload model " + scenario.model.name;
   }
   if (judged.jobs.empty())
     return Error{ErrorCode::kInvalidArgument, "trace: no jobs in the part to be judged on"};
@@ -129,4 +140,4 @@ inline Result<Scenario> make_scenario(const ScenarioOptions& options) {
   return scenario;
 }
 
-}  // namespace mara::lab
+}  // namespace lab

@@ -1,39 +1,53 @@
 #pragma once
-// Everything of mara. A program that only deploys an actor includes <mara/deploy/deploy.hpp> instead.
+// Everything of mara but interop/, whose adapters are included one by one. A program that only deploys an actor
+// includes <mara/deploy/deploy.hpp> instead.
 
+// In the order of the floors:
+// clang-format off
 #include "mara/core/archive.hpp"
+#include "mara/core/check_finite.hpp"
+#include "mara/core/normal_quantile.hpp"
 #include "mara/core/parallel.hpp"
 #include "mara/core/parse.hpp"
+#include "mara/core/portable_math.hpp"
 #include "mara/core/random.hpp"
 #include "mara/core/resource.hpp"
 #include "mara/core/result.hpp"
+#include "mara/math/dense.hpp"
+#include "mara/math/softmax.hpp"
 #include "mara/math/statistics.hpp"
+
+#include "mara/autodiff/gradient_check.hpp"
 #include "mara/autodiff/tape.hpp"
+
 #include "mara/nn/adam.hpp"
 #include "mara/nn/mlp.hpp"
 #include "mara/nn/mlp_inference.hpp"
 #include "mara/nn/value_normaliser.hpp"
 #include "mara/cluster/allocation.hpp"
 #include "mara/cluster/cluster.hpp"
-#include "mara/workload/bind_jobs.hpp"
-#include "mara/workload/fit.hpp"
-#include "mara/workload/generate.hpp"
-#include "mara/workload/read_trace.hpp"
-#include "mara/workload/workload_model_json.hpp"
+#include "mara/workload/workload.hpp"
+
 #include "mara/flow/matching.hpp"
 #include "mara/flow/velocity_field.hpp"
 #include "mara/simulation/job_log.hpp"
 #include "mara/simulation/metrics.hpp"
 #include "mara/simulation/simulate.hpp"
 #include "mara/action/tiered_request.hpp"
+
 #include "mara/schedule/rules.hpp"
 #include "mara/environment/cluster_environment.hpp"
 #include "mara/environment/sequential_scheduler.hpp"
+
 #include "mara/critic/centralized.hpp"
 #include "mara/expert/cross_entropy.hpp"
-#include "mara/expert/demonstrations.hpp"
 #include "mara/expert/list_scheduler.hpp"
+
+#include "mara/guidance/flow_from_expert.hpp"
 #include "mara/guidance/flow_policy.hpp"
 #include "mara/guidance/modes.hpp"
-#include "mara/guidance/train_flow.hpp"
-#include "mara/learning/mappo.hpp"
+
+#include "mara/learning/mappo_policy.hpp"
+
+#include "mara/deploy/deploy.hpp"
+#include "mara/pipeline/pipeline.hpp"

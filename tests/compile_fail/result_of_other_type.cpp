@@ -2,7 +2,9 @@
 // EXPECT: (cannot convert|no viable conversion).*Result<int>
 #include "mara/core/result.hpp"
 
-mara::Result<int> answer() { return 42; }
+mara::Result<int> answer() {
+  return 42;
+}
 
 int main() {
   const int value = answer();

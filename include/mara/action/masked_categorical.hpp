@@ -61,10 +61,10 @@ class MaskedCategorical {
     for (int a = 0; a < Options; ++a) {
       if (!legal(a)) continue;
       cumulative += probability_[a];
-      last = a;
+      if (probability_[a] > 0.0f) last = a;
       if (u < cumulative) return a;
     }
-    return last;  // rounding left u above the sum
+    return last;  // rounding left u above the sum; never an option whose probability underflowed
   }
   float entropy() const noexcept {
     float h = 0.0f;

@@ -1,12 +1,16 @@
 #pragma once
 // The request tiers of a job: half of, exactly, or double what it asked for.
 
+#include <cstdint>
+
 #include "mara/core/resource.hpp"
 #include "mara/workload/job.hpp"
 
 namespace mara {
 
+/// How much of its request a job gets.
 enum class Tier : int { kHalf = 0, kExact = 1, kDouble = 2 };
+/// Number of tiers.
 inline constexpr int kTiers = 3;
 
 /// GPUs of `tier` for `job`; Milli{0} when the tier does not exist for it: half of a single GPU or of a fraction,

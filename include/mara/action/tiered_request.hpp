@@ -42,9 +42,7 @@ struct TieredRequest {
       const Grant wanted = grant(job, a);
       if (wanted.empty() || wanted.type >= cluster.type_count()) continue;
       const GpuType& type = cluster.types[static_cast<std::size_t>(wanted.type)];
-      if (wanted.gpus <= Milli::whole(type.gpus()) && type.gpu_memory_mib >= job.demand.gpu_memory_mib) {
-        legal |= OptionMask{1} << a;
-      }
+      if (type.could_hold(job.demand, wanted.gpus)) legal |= OptionMask{1} << a;
     }
     return legal;
   }

@@ -36,7 +36,7 @@ class Arena {
  private:
   struct Free {
     void operator()(std::byte* memory) const noexcept {
-      ::operator delete(memory, std::align_val_t{kAlignment});
+      ::operator delete (memory, std::align_val_t{kAlignment});
     }
   };
   struct Chunk {
@@ -59,7 +59,7 @@ class Arena {
     // Doubling keeps the number of chunks logarithmic in the memory needed.
     std::size_t size = chunks_.empty() ? kFirstChunk : chunks_.back().size * 2;
     while (size < bytes) size *= 2;
-    auto* memory = static_cast<std::byte*>(::operator new(size, std::align_val_t{kAlignment}));
+    auto* memory = static_cast<std::byte*>(::operator new (size, std::align_val_t{kAlignment}));
     chunks_.push_back(Chunk{std::unique_ptr<std::byte, Free>(memory), size});
     used_ = bytes;
     return memory;

@@ -48,8 +48,7 @@ class ElementwiseOperations {
   /// The smaller of x and y; where equal the gradient goes to x.
   Var minimum(Var x, Var y) {
     return binary(
-        "minimum", x, y,
-        [](const auto& a, const auto& b) { return (b < a || b.isNaN()).select(b, a); },
+        "minimum", x, y, [](const auto& a, const auto& b) { return (b < a || b.isNaN()).select(b, a); },
         [](Core& tape, const Node& node) {
           const auto a = tape.value_map(node.a), b = tape.value_map(node.b);
           if (tape.wants(node.a)) tape.add_gradient(node.a, (b < a).select(S(0), Core::upstream(node)));
@@ -60,8 +59,7 @@ class ElementwiseOperations {
   /// The larger of x and y; where equal the gradient goes to x.
   Var maximum(Var x, Var y) {
     return binary(
-        "maximum", x, y,
-        [](const auto& a, const auto& b) { return (b > a || b.isNaN()).select(b, a); },
+        "maximum", x, y, [](const auto& a, const auto& b) { return (b > a || b.isNaN()).select(b, a); },
         [](Core& tape, const Node& node) {
           const auto a = tape.value_map(node.a), b = tape.value_map(node.b);
           if (tape.wants(node.a)) tape.add_gradient(node.a, (b > a).select(S(0), Core::upstream(node)));
@@ -113,8 +111,7 @@ class ElementwiseOperations {
   /// x held in [low, high]; the gradient passes inside and on the bounds, and is 0 outside.
   Var clamp(Var x, S low, S high) {
     return unary(
-        "clamp", x,
-        [low, high](const auto& a) { return (a < low).select(low, (a > high).select(high, a)); },
+        "clamp", x, [low, high](const auto& a) { return (a < low).select(low, (a > high).select(high, a)); },
         [](Core& tape, const Node& node) {
           const auto a = tape.value_map(node.a);
           tape.add_gradient(node.a, (a < node.p || a > node.q).select(S(0), Core::upstream(node)));
@@ -131,9 +128,8 @@ class ElementwiseOperations {
         },
         [](Core& tape, const Node& node) {
           const auto a = tape.value_map(node.a);
-          tape.add_gradient(node.a,
-                            Core::upstream(node) *
-                                (a < -node.p).select(-node.p, (a > node.p).select(node.p, a)));
+          tape.add_gradient(
+              node.a, Core::upstream(node) * (a < -node.p).select(-node.p, (a > node.p).select(node.p, a)));
         },
         delta);
   }
@@ -142,9 +138,7 @@ class ElementwiseOperations {
   Var exp(Var x) {
     return table(
         "exp", x, [](const S* in, std::size_t n, S* out) { math::exp(in, n, out); },
-        [](Core& tape, const Node& node) {
-          tape.add_gradient(node.a, Core::upstream(node) * own(node));
-        });
+        [](Core& tape, const Node& node) { tape.add_gradient(node.a, Core::upstream(node) * own(node)); });
   }
 
   /// Natural logarithm; -inf at 0 and NaN below, as in the C library.
@@ -217,8 +211,8 @@ class ElementwiseOperations {
     return tape.push(made.node);
   }
 
-  // Transcendental functions go through mara's own kernels: Eigen evaluates the unaligned ends of an array with
-  // the C library and the middle with its own approximation, so that bits would depend on addresses.
+  // Transcendental functions go through mara's own kernels: Eigen evaluates the unaligned ends of an array
+  // with the C library and the middle with its own approximation, so that bits would depend on addresses.
   template <class Forward>
   Var table(const char* name, Var x, const Forward& forward, typename Node::Backward backward) {
     Derived& tape = self();

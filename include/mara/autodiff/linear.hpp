@@ -21,8 +21,8 @@ class LinearOperations {
     if (!tape.known("dense", x) || !tape.known("dense", w) || !tape.known("dense", b)) return {};
     const Node in = tape.at(x), weights = tape.at(w), bias = tape.at(b);
     if (in.cols != weights.rows || bias.rows != 1 || bias.cols != weights.cols)
-      return tape.fail("dense",
-                       "x " + tape.shape(x) + ", w " + tape.shape(w) + ", b " + tape.shape(b) + " do not agree");
+      return tape.fail(
+          "dense", "x " + tape.shape(x) + ", w " + tape.shape(w) + ", b " + tape.shape(b) + " do not agree");
     auto made = tape.fresh(in.rows, weights.cols, x, w, b);
     made.node.activation = activation;
     dense_forward(in.value, static_cast<std::size_t>(in.rows), static_cast<std::size_t>(in.cols),
@@ -62,7 +62,8 @@ class LinearOperations {
     if (!tape.known("mul_rows", x) || !tape.known("mul_rows", col)) return {};
     const Node from = tape.at(x), factor = tape.at(col);
     if (factor.rows != from.rows || factor.cols != 1)
-      return tape.fail("mul_rows", "x " + tape.shape(x) + " needs a column of its rows, got " + tape.shape(col));
+      return tape.fail("mul_rows",
+                       "x " + tape.shape(x) + " needs a column of its rows, got " + tape.shape(col));
     auto made = tape.fresh(from.rows, from.cols, x, col);
     const auto width = static_cast<std::size_t>(from.cols);
     for (std::size_t r = 0; r < static_cast<std::size_t>(from.rows); ++r)

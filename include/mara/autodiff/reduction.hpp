@@ -61,7 +61,8 @@ class ReductionOperations {
       if (node.data == nullptr) {
         core.add_gradient(node.a, Core::ArrayMap::Constant(size, slope));
       } else {
-        core.add_gradient(node.a, typename Core::ConstArrayMap(static_cast<const S*>(node.data), size) * slope);
+        core.add_gradient(node.a,
+                          typename Core::ConstArrayMap(static_cast<const S*>(node.data), size) * slope);
       }
     };
     return tape.push(made.node);

@@ -1,5 +1,6 @@
 #pragma once
-// Categorical operations of the tape: softmax, its logarithm, legal-option masks, and picking one column a row.
+// Categorical operations of the tape: softmax, its logarithm, legal-option masks, and picking one column a
+// row.
 
 #include <cmath>
 
@@ -20,9 +21,9 @@ class SoftmaxOperations {
 
   /// log_softmax over the legal options of each row: one 32-bit mask a row, bit a set = column a is legal
   /// (cols <= 32; `masks` stays the caller's until clear()). Illegal entries have VALUE 0 (not -inf), so that
-  /// sums such as -sum p log p need no special case when p is 0 or 1 there: use gather() for log-probabilities,
-  /// and multiply exp() of it by itself for entropies (1 * 0 = 0). Their logits get gradient 0. A row without a legal
-  /// option is all zeros, value and gradient.
+  /// sums such as -sum p log p need no special case when p is 0 or 1 there: use gather() for
+  /// log-probabilities, and multiply exp() of it by itself for entropies (1 * 0 = 0). Their logits get
+  /// gradient 0. A row without a legal option is all zeros, value and gradient.
   Var masked_log_softmax(Var x, const std::uint32_t* masks) {
     if (self().holds(x) && self().at(x).cols > 32)
       return self().fail("masked_log_softmax", "a mask has 32 bits, operand is " + self().shape(x));
@@ -72,7 +73,8 @@ class SoftmaxOperations {
       const std::int32_t cols = core.at(node.a).cols;
       for (std::size_t r = 0; r < node.size(); ++r)
         if (chosen[r] >= 0 && chosen[r] < cols)
-          gradient[r * static_cast<std::size_t>(cols) + static_cast<std::size_t>(chosen[r])] += node.gradient[r];
+          gradient[r * static_cast<std::size_t>(cols) + static_cast<std::size_t>(chosen[r])] +=
+              node.gradient[r];
     };
     return tape.push(made.node);
   }

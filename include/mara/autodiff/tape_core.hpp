@@ -1,5 +1,6 @@
 #pragma once
-// What every operation of the tape builds on: nodes in the order of computation, their memory, and the walk back.
+// What every operation of the tape builds on: nodes in the order of computation, their memory, and the walk
+// back.
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -16,8 +17,8 @@
 
 namespace mara {
 
-/// A node of one tape: a matrix [rows x cols], row-major. Valid until Tape::clear(). A negative index marks the
-/// outcome of an operation whose shapes did not agree (see TapeCore::status).
+/// A node of one tape: a matrix [rows x cols], row-major. Valid until Tape::clear(). A negative index marks
+/// the outcome of an operation whose shapes did not agree (see TapeCore::status).
 struct Var {
   std::int32_t index = -1;
 
@@ -36,10 +37,10 @@ class TapeCore {
     using Backward = void (*)(TapeCore&, const Node&);
 
     const S* value = nullptr;
-    S* gradient = nullptr;         ///< null until something is written to it; of a variable: the caller's buffer
-    Backward backward = nullptr;   ///< null: nothing flows further back
-    const void* data = nullptr;    ///< masks, columns or weights of the caller
-    const S* extra = nullptr;      ///< numbers kept by the operation for the way back
+    S* gradient = nullptr;  ///< null until something is written to it; of a variable: the caller's buffer
+    Backward backward = nullptr;  ///< null: nothing flows further back
+    const void* data = nullptr;   ///< masks, columns or weights of the caller
+    const S* extra = nullptr;     ///< numbers kept by the operation for the way back
     std::int32_t rows = 0, cols = 0;
     std::int32_t a = -1, b = -1, c = -1;  ///< operands
     S p = S(0), q = S(0);                 ///< constants of the operation
@@ -113,8 +114,8 @@ class TapeCore {
   /// Bytes of arena memory held.
   std::size_t capacity() const noexcept { return arena_.capacity(); }
 
-  /// The first shape error since clear(). Operations on a failed operand fail too, so one look after building a
-  /// loss is enough; backward() of a failed node does nothing.
+  /// The first shape error since clear(). Operations on a failed operand fail too, so one look after building
+  /// a loss is enough; backward() of a failed node does nothing.
   const Status& status() const noexcept { return status_; }
 
   /// Adds d(root)/d(variable) to the gradient buffer of every variable that root depends on. root is 1 x 1.
@@ -129,15 +130,15 @@ class TapeCore {
     if (!nodes_[last].needs_gradient) return;
     for (std::size_t i = 0; i <= last; ++i)
       if (nodes_[i].backward != nullptr) nodes_[i].written = false;
-    const S one = S(1);
-    add_gradient(root.index, ConstArrayMap(&one, 1));
+    accumulator(root.index)[0] += S(1);
     for (std::size_t i = last + 1; i-- > 0;) {
       const Node& node = nodes_[i];
       if (node.needs_gradient && node.written && node.backward != nullptr) node.backward(*this, node);
     }
   }
 
-  // For operations (the mixins of Tape and operations added by users) ----------------------------------------
+  // For operations (the mixins of Tape and operations added by users)
+  // ----------------------------------------
 
   bool holds(Var x) const noexcept {
     return x.index >= 0 && static_cast<std::size_t>(x.index) < nodes_.size();
@@ -163,8 +164,8 @@ class TapeCore {
     made.node.a = a.index;
     made.node.b = b.index;
     made.node.c = c.index;
-    made.node.needs_gradient = at(a).needs_gradient || (b.valid() && at(b).needs_gradient) ||
-                               (c.valid() && at(c).needs_gradient);
+    made.node.needs_gradient =
+        at(a).needs_gradient || (b.valid() && at(b).needs_gradient) || (c.valid() && at(c).needs_gradient);
     made.out = arena_.template allocate<S>(made.node.size());
     made.node.value = made.out;
     return made;

@@ -1,8 +1,9 @@
 #pragma once
 // A small binary archive for checkpoints: named sections, a version, and a checksum over everything.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -63,17 +64,27 @@ class ArchiveWriter {
     {
       std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
       out.write(reinterpret_cast<const char*>(bytes_.data()), static_cast<std::streamsize>(bytes_.size()));
-      out.flush();
+      out.close();
       bytes_.resize(bytes_.size() - sizeof hash);
-      if (!out) return Error{ErrorCode::kIo, temporary.string() + ": cannot be written"};
+      if (!out) {
+        remove_quietly(temporary);
+        return Error{ErrorCode::kIo, temporary.string() + ": cannot be written"};
+      }
     }
     std::error_code failed;
     std::filesystem::rename(temporary, path, failed);
-    if (failed) return Error{ErrorCode::kIo, path.string() + ": " + failed.message()};
+    if (failed) {
+      remove_quietly(temporary);
+      return Error{ErrorCode::kIo, path.string() + ": " + failed.message()};
+    }
     return {};
   }
 
  private:
+  static void remove_quietly(const std::filesystem::path& path) noexcept {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
   void append(const void* data, std::size_t size) {
     const auto* bytes = static_cast<const unsigned char*>(data);
     if (size > 0) bytes_.insert(bytes_.end(), bytes, bytes + size);
@@ -95,7 +106,11 @@ class ArchiveReader {
     if (!in) return Error{ErrorCode::kIo, path.string() + ": cannot be opened"};
     ArchiveReader reader;
     reader.name_ = path.string();
-    reader.bytes_.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    std::array<char, 65536> chunk;
+    while (in.read(chunk.data(), chunk.size()), in.gcount() > 0) {
+      reader.bytes_.insert(reader.bytes_.end(), chunk.begin(), chunk.begin() + in.gcount());
+    }
+    if (in.bad()) return Error{ErrorCode::kIo, path.string() + ": cannot be read"};  // a directory, say
     if (reader.bytes_.size() < 8 + 4 + 4 + 8 || std::memcmp(reader.bytes_.data(), "MARACKPT", 8) != 0) {
       return reader.fail("is not a mara archive");
     }

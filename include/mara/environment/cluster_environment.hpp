@@ -4,9 +4,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "mara/core/check_finite.hpp"
 #include "mara/environment/cluster_observation.hpp"
 #include "mara/environment/concept.hpp"
 #include "mara/environment/sequential_arbiter.hpp"
@@ -21,6 +23,9 @@ struct ClusterEnvironmentConfig {
   std::function<Result<std::vector<Job>>(std::uint64_t seed)> workload;
   double time_unit_s = 300.0;  ///< seconds per step, and the unit of times in observations and rewards
   int episode_steps = 600;     ///< truncation
+  /// Agents choose at every arrival and completion too; a step then ends at the next of those or tick. Otherwise steps
+  /// all last time_unit_s.
+  bool decide_at_events = false;
   Overheads overheads{};
   double reward_scale = 0.05;  ///< multiplies the sum over jobs
 };
@@ -46,14 +51,22 @@ class ClusterEnvironment {
   explicit ClusterEnvironment(Config config)
       : config_(std::move(config)), observation_(ObservationConfig{config_.time_unit_s}) {}
 
-  /// Errors: a cluster of another number of types, the workload's, and the simulator's about its jobs.
+  /// Errors: a cluster of another number of types, a field of the configuration outside its domain, the workload's,
+  /// and the simulator's about its jobs. After an error the environment is over until a reset succeeds.
   Status reset(std::uint64_t seed) {
+    over_ = true, here_ = false;
     if (config_.cluster.type_count() != Types) {
       return Error{ErrorCode::kShapeMismatch, "cluster: " + std::to_string(config_.cluster.type_count()) +
                                                   " GPU types, the environment is compiled for " +
                                                   std::to_string(Types)};
     }
     if (!config_.workload) return Error{ErrorCode::kInvalidArgument, "workload: not set"};
+    if (Status good = check_positive(config_.time_unit_s, "time_unit_s"); !good) return good;
+    if (Status good = check_finite(config_.reward_scale, "reward_scale"); !good) return good;
+    if (config_.episode_steps < 1) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "episode_steps: must be at least 1, is " + std::to_string(config_.episode_steps)};
+    }
     auto jobs = config_.workload(seed);
     if (!jobs) return jobs.error();
     SimulationConfig simulation;
@@ -96,6 +109,7 @@ class ClusterEnvironment {
   StepOutcome step() {
     StepOutcome outcome;
     if (over_) {
+      rewards_.clear();
       outcome.terminated = true;
       return outcome;
     }
@@ -108,13 +122,13 @@ class ClusterEnvironment {
       Arbiter::backfill(simulator_->view(), observation_.order(), simulator_->allocation());
       advance();
     }
-    while (!over_ && simulator_->now_s() < until_s - 1e-6 * config_.time_unit_s) {
+    while (!config_.decide_at_events && !over_ && simulator_->now_s() < until_s - 1e-6 * config_.time_unit_s) {
       claim_held(simulator_->view(), simulator_->allocation());
       observation_.prepare(simulator_->view());
       Arbiter::backfill(simulator_->view(), observation_.order(), simulator_->allocation());
       advance();
     }
-    clock_s_ = until_s;
+    clock_s_ = config_.decide_at_events ? simulator_->now_s() : until_s;
     ++steps_;
     outcome.team_reward = static_cast<float>(config_.reward_scale * team_);
     outcome.terminated = over_;

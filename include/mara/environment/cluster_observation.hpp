@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -38,8 +39,8 @@ class ClusterObservation {
 
   /// Makes room for `agents` agents; encode() allocates only beyond that.
   void reserve(std::size_t agents) {
-    facts_.reserve(agents);
-    order_.reserve(agents);
+    facts_.resize(agents);  // not reserve(): a copy must have the room too
+    order_.resize(agents);
   }
 
   /// Prepares for `view`: orders agents by remaining ideal time (ties: lower index). Must precede the calls below.
@@ -61,6 +62,7 @@ class ClusterObservation {
   struct Facts {
     double ideal_rate = 1.0;       // on the best type at the requested size
     double remaining_s = 0.0;      // at that rate
+    double total_s = 1.0;
     double turn_key = 0.0;         // order of turns
     double requested = 1.0;        // GPUs
     double speed_up = 1.0;         // at the requested size
@@ -90,6 +92,7 @@ void ClusterObservation<Types>::prepare(const DecisionView& view) {
   facts_.resize(n);
   order_.resize(n);
   total_ = 0.0;
+  double demand = 0.0;
   for (int t = 0; t < Types; ++t) {
     const auto i = static_cast<std::size_t>(t);
     capacity_[i] = t < view.cluster->type_count() ? view.cluster->types[i].gpus() : 0.0;
@@ -112,8 +115,15 @@ void ClusterObservation<Types>::prepare(const DecisionView& view) {
     f.remaining_s = state.remaining_work / f.ideal_rate;
     f.age_s = std::max(0.0, view.now_s - job.submit_s);
     f.running = !state.held.empty();
-    f.turn_key = f.remaining_s * (f.running ? kRunningShare : 1.0);
+    f.total_s = std::max(1.0, job.work / f.ideal_rate);
+    demand += f.requested;
   }
+  const double load = std::min(3.0, demand / std::max(1.0, total_));
+  for (Facts& f : facts_) {
+    f.turn_key = std::log(f.remaining_s / unit_ + 0.05) * 1.3 + 0.3 * load * std::log(f.requested) - (f.running ? 0.45 : 0.0) - (std::popcount(f.class_mask)==1?.45:0.0) - (std::popcount(f.class_mask)==2?.12:0.0) - .1*std::log1p(f.age_s/f.total_s);
+  }
+  for (Facts& f : facts_)
+    if (std::isnan(f.turn_key)) f.turn_key = INFINITY;  // a broken reading goes last; sorting needs an order
   std::iota(order_.begin(), order_.end(), 0u);
   std::sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return facts_[a].turn_key != facts_[b].turn_key ? facts_[a].turn_key < facts_[b].turn_key : a < b;
@@ -182,6 +192,8 @@ void ClusterObservation<Types>::summarise(const DecisionView& view) {
   *out++ = static_cast<float>(0.5 * relative_age / count);
   *out++ = log_count(relative_age);
   *out++ = log_count(std::max(0.0, demand - total));
+  for (float& value : global_)
+    if (!std::isfinite(value)) value = 0.0f;  // one broken reading must not blind all agents
 }
 
 template <int Types>

@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mara/core/parallel.hpp"
@@ -15,6 +16,7 @@
 
 namespace mara {
 
+/// How the search goes.
 struct CrossEntropyConfig {
   int population = 64;      ///< candidates an iteration
   int elite = 10;           ///< the best of them, to which the sampling distribution is fitted
@@ -28,7 +30,7 @@ struct CrossEntropyConfig {
 /// One iteration, for progress reports.
 struct CrossEntropyProgress {
   int iteration = 0;
-  double best = 0.0, elite_mean = 0.0;
+  double best = 0.0, elite_mean = 0.0;  ///< costs
 };
 
 /// Minimises `cost(parameters, iteration)` from the diagonal Gaussian (mean, sd). The cost must be a pure function of

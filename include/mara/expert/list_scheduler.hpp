@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -43,12 +44,25 @@ class ListScheduler {
   void set_parameters(const ListParameters& parameters) noexcept { theta_ = parameters.theta; }
 
   void decide(const DecisionView& view, Allocation& allocation) {
+    prepare(view);
+    decide_rest(view, {}, allocation);
+  }
+
+  /// Scores and sorts for decide_rest().
+  void prepare(const DecisionView& view) {
     score_all(view);
     std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
       if (a.score != b.score) return a.score < b.score;
       return a.agent != b.agent ? a.agent < b.agent : a.option < b.option;
     });
+  }
+
+  /// The rest of a decision some of whose choices were made by others: claims for the agents with decided[agent] == 0
+  /// (all, when `decided` is empty) out of what is left. When the decided ones did as decide() would, so do these
+  /// (where jobs share a GPU, up to which fractions the ledger happens to pack together).
+  void decide_rest(const DecisionView& view, std::span<const std::uint8_t> decided, Allocation& allocation) const {
     for (const Entry& entry : entries_) {
+      if (!decided.empty() && decided[entry.agent] != 0) continue;
       if (!allocation.grant(entry.agent).empty()) continue;
       const Job& job = view.job(entry.agent);
       allocation.claim(entry.agent, job.demand, Request::grant(job, entry.option));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mara/autodiff/tape.hpp"
+#include "mara/core/check_finite.hpp"
 #include "mara/core/result.hpp"
 #include "mara/flow/path.hpp"
 #include "mara/flow/velocity_field.hpp"
@@ -15,6 +16,7 @@
 
 namespace mara {
 
+/// How a field is trained.
 struct MatchingConfig {
   int epochs = 6;
   int batch = 512;
@@ -23,6 +25,7 @@ struct MatchingConfig {
   float sigma = 0.0f;               ///< noise of the path
 };
 
+/// What training did.
 struct MatchingReport {
   std::vector<double> epoch_loss;  ///< mean over samples and dimensions of |v - (x1 - x0)|^2
   std::size_t samples = 0;
@@ -30,7 +33,7 @@ struct MatchingReport {
 
 /// Minimises E |v(x_t, t, c) - (x1 - x0)|^2 over `count` items (mean over batch and dimensions), t ~ U[0, 1].
 /// `draw(item, random, x0, x1, c)` writes the two ends and the condition of an item; it is called once per item and
-/// epoch. Deterministic for a given `random`. Errors: no items; a loss that is not finite (the field keeps its last
+/// epoch. Deterministic for a given `random`. Errors: no items; a learning rate that is not positive; a loss that is not finite (the field keeps its last
 /// good weights).
 template <class Field>
 Result<MatchingReport> train_matching(Field& field, std::size_t count,
@@ -38,6 +41,7 @@ Result<MatchingReport> train_matching(Field& field, std::size_t count,
                                       const MatchingConfig& config, Random& random,
                                       const std::function<void(int epoch, double loss)>& progress = {}) {
   if (count == 0) return Error{ErrorCode::kInvalidArgument, "flow matching: no samples"};
+  if (Status rate = check_positive(config.learning_rate, "flow matching: learning_rate"); !rate) return rate.error();
   constexpr auto kState = static_cast<std::size_t>(Field::kState);
   constexpr auto kInputs = static_cast<std::size_t>(Field::kInputs);
   auto& network = field.network();

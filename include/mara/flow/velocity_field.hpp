@@ -29,6 +29,12 @@ class VelocityField {
   struct Workspace {
     std::vector<float> input, velocity;
     typename Network::Workspace network;
+
+    /// Makes room, so that evaluations of up to `rows` rows allocate nothing.
+    void reserve(std::size_t rows) {
+      input.resize(rows * kInputs);
+      velocity.resize(rows * State);
+    }
   };
 
   /// Writes rows x State velocities at time t for rows of x and of conditions.

@@ -26,9 +26,16 @@ struct AllocationFlow {
   Field field{};
   float temperature = 0.2f;  ///< width of the guided distribution
 
+  /// Scratch memory of evaluations; one per thread.
   struct Workspace {
     typename Field::Workspace field;
     std::vector<float> condition;
+
+    /// Makes room, so that evaluations of up to `rows` rows allocate nothing.
+    void reserve(std::size_t rows) {
+      field.reserve(rows);
+      condition.resize(rows * static_cast<std::size_t>(Field::kCondition));
+    }
   };
 
   /// Writes one condition row: the observation, then the mask's bits.

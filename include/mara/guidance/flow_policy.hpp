@@ -1,10 +1,12 @@
 #pragma once
 // The flow itself executed as a policy: the reference that a guided actor must match without it.
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "mara/environment/sequential_scheduler.hpp"
 #include "mara/guidance/allocation_flow.hpp"
@@ -15,7 +17,7 @@ namespace mara {
 template <class Flow>
 class FlowHead {
  public:
-  explicit FlowHead(std::shared_ptr<const Flow> flow) : flow_(std::move(flow)) {}
+  explicit FlowHead(std::shared_ptr<const Flow> flow) : flow_(std::move(flow)) { work_.reserve(1); }
 
   void prepare(const PolicyInput& input) noexcept { input_ = input; }
   const float* logits(std::size_t agent, OptionMask mask) noexcept {
@@ -32,18 +34,21 @@ class FlowHead {
   typename Flow::Workspace work_;
 };
 
-/// Policy head of an actor that takes the flow vector x1^ - x as extra input (guidance::FlowInput).
+/// Policy head of an actor that takes the flow vector x1^ - x as extra input (guidance::FlowInput). No allocation up to
+/// `max_agents` agents.
 template <class Actor, class Flow>
 class FlowInputHead {
  public:
-  FlowInputHead(Actor actor, std::shared_ptr<const Flow> flow) : actor_(std::move(actor)), flow_(std::move(flow)) {}
+  FlowInputHead(Actor actor, std::shared_ptr<const Flow> flow, std::size_t max_agents = 0)
+      : actor_(std::move(actor)), flow_(std::move(flow)) {
+    resize(max_agents);
+    flow_work_.reserve(max_agents);
+  }
 
   void prepare(const PolicyInput& input) noexcept {
     constexpr auto kOptions = static_cast<std::size_t>(Flow::kOptions);
     constexpr auto kObservation = static_cast<std::size_t>(Flow::kObservation);
-    endpoint_.resize(input.agents * kOptions);
-    logits_.resize(input.agents * kOptions);
-    rows_.resize(input.agents * (kObservation + kOptions));
+    resize(input.agents);
     flow_->endpoint(input.observations, input.current, input.possible, input.agents, endpoint_.data(), flow_work_);
     for (std::size_t i = 0; i < input.agents; ++i) {
       float* row = &rows_[i * (kObservation + kOptions)];
@@ -57,6 +62,12 @@ class FlowInputHead {
   const float* logits(std::size_t agent, OptionMask) noexcept { return &logits_[agent * static_cast<std::size_t>(Flow::kOptions)]; }
 
  private:
+  void resize(std::size_t agents) {
+    endpoint_.resize(agents * static_cast<std::size_t>(Flow::kOptions));
+    logits_.resize(agents * static_cast<std::size_t>(Flow::kOptions));
+    rows_.resize(agents * static_cast<std::size_t>(Flow::kObservation + Flow::kOptions));
+  }
+
   Actor actor_;
   std::shared_ptr<const Flow> flow_;
   std::vector<float> endpoint_, rows_, logits_;

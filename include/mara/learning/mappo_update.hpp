@@ -126,6 +126,7 @@ void MappoTrainer<E, C, G, H...>::estimate_advantages() {
   const auto group = static_cast<std::size_t>(config_.group);
   for (std::size_t begin = 0; begin < environments && group > 1; begin += group) {
     const std::size_t end = std::min(environments, begin + group);
+    if (end - begin < 2) continue;  // alone it would be its own baseline and learn nothing
     for (std::size_t t = 0; t < steps; ++t) {  // what the shared arrivals did to all of them is nobody's merit
       float mean = 0.0f;
       for (std::size_t e = begin; e < end; ++e) mean += advantages_(e, t);

@@ -37,10 +37,11 @@ inline void activate_block(Activation activation, std::size_t rows, std::size_t 
 
 }  // namespace math
 
-/// gradient[i] *= activation'(z[i]), where out[i] = activation(z[i]) is all that is left of z. Relu passes nothing
-/// where out is 0.
+/// gradient[i] *= activation'(z[i]), where out[i] = activation(z[i]) is all that is left of z. Relu passes
+/// nothing where out is 0.
 template <class S>
-inline void activation_gradient(const S* out, std::size_t count, Activation activation, S* gradient) noexcept {
+inline void activation_gradient(const S* out, std::size_t count, Activation activation,
+                                S* gradient) noexcept {
   using V = simd::Vec<S>;
   const auto each = [&](auto&& slope) __attribute__((always_inline)) {
     constexpr std::size_t kW = simd::kLanes<S>;
@@ -50,7 +51,8 @@ inline void activation_gradient(const S* out, std::size_t count, Activation acti
     if (i < count)
       simd::store_partial(
           gradient + i,
-          slope(simd::load_partial(out + i, count - i), simd::load_partial(gradient + i, count - i)), count - i);
+          slope(simd::load_partial(out + i, count - i), simd::load_partial(gradient + i, count - i)),
+          count - i);
   };
   switch (activation) {
     case Activation::kIdentity:

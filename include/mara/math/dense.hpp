@@ -1,6 +1,7 @@
 #pragma once
-// Kernels of a dense layer: y = activation(x W + b) and its gradients. Batches and weights are row-major. The bits of
-// a result depend on its operands only: not on threads and, row by row, not on how a batch is cut into pieces.
+// Kernels of a dense layer: y = activation(x W + b) and its gradients. Batches and weights are row-major. The
+// bits of a result depend on its operands only: not on threads and, row by row, not on how a batch is cut
+// into pieces.
 
 #include <cstddef>
 
@@ -10,8 +11,8 @@
 
 namespace mara {
 
-/// out[rows x outputs] = activation(in[rows x inputs] weights[inputs x outputs] + bias[outputs]). A null bias is
-/// zero. `out` must not overlap the operands. A NaN in a row of `in` makes that row NaN.
+/// out[rows x outputs] = activation(in[rows x inputs] weights[inputs x outputs] + bias[outputs]). A null bias
+/// is zero. `out` must not overlap the operands. A NaN in a row of `in` makes that row NaN.
 template <class S>
 void dense_forward(const S* in, std::size_t rows, std::size_t inputs, std::size_t outputs, const S* weights,
                    const S* bias, Activation activation, S* out) noexcept {
@@ -46,8 +47,8 @@ void dense_input_gradient(const S* dz, std::size_t rows, std::size_t inputs, std
 
 /// d_weights[inputs x outputs] = in^T dz, added to what is there when `accumulate`.
 template <class S>
-void dense_weight_gradient(const S* in, const S* dz, std::size_t rows, std::size_t inputs, std::size_t outputs,
-                           bool accumulate, S* d_weights) noexcept {
+void dense_weight_gradient(const S* in, const S* dz, std::size_t rows, std::size_t inputs,
+                           std::size_t outputs, bool accumulate, S* d_weights) noexcept {
   math::gemm<true>(inputs, outputs, rows, in, inputs, dz, outputs,
                    static_cast<const S*>(accumulate ? d_weights : nullptr), outputs, d_weights, outputs,
                    [](S*, std::size_t, std::size_t) {});
@@ -55,7 +56,8 @@ void dense_weight_gradient(const S* in, const S* dz, std::size_t rows, std::size
 
 /// d_bias[outputs] = column sums of dz, added to what is there when `accumulate`.
 template <class S>
-void dense_bias_gradient(const S* dz, std::size_t rows, std::size_t outputs, bool accumulate, S* d_bias) noexcept {
+void dense_bias_gradient(const S* dz, std::size_t rows, std::size_t outputs, bool accumulate,
+                         S* d_bias) noexcept {
   using V = simd::Vec<S>;
   constexpr std::size_t kW = simd::kLanes<S>;
   for (std::size_t o = 0; o < outputs; o += kW) {

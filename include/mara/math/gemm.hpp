@@ -11,10 +11,12 @@ namespace mara::math {
 
 /// How tiles use the registers. A panel is the widest group of columns that a tile of several rows covers.
 struct TileShape {
-  static constexpr int kPanel = simd::kRegisters >= 32 ? 4 : 2;          ///< vectors
-  static constexpr int kAccumulators = simd::kRegisters >= 32 ? 24 : 12;  ///< vectors; the rest holds operands
-  /// Partial sums over the inner dimension of one element. Narrow tiles need them to hide the latency of fma when there
-  /// are few rows; they depend on the columns alone, so that a row has the same bits in every batch.
+  static constexpr int kPanel = simd::kRegisters >= 32 ? 4 : 2;  ///< vectors
+  static constexpr int kAccumulators =
+      simd::kRegisters >= 32 ? 24 : 12;  ///< vectors; the rest holds operands
+  /// Partial sums over the inner dimension of one element. Narrow tiles need them to hide the latency of fma
+  /// when there are few rows; they depend on the columns alone, so that a row has the same bits in every
+  /// batch.
   static constexpr int split(int vectors) noexcept { return vectors >= 3 || vectors == kPanel ? 2 : 4; }
   static constexpr int rows(int vectors, int splits) noexcept { return kAccumulators / (vectors * splits); }
   /// Inner steps per pass: a panel of b then stays in the first cache level.
@@ -150,11 +152,11 @@ void pack_panel(Product<S>& x, std::size_t vectors, S* packed) noexcept {
 
 }  // namespace detail
 
-/// c[rows x cols] = start + a b, where b is [depth x cols] and a is [rows x depth], or [depth x rows] when kTransposed.
-/// Row r of start begins at start + r * start_stride (0: one row for all; null: zeros; c itself with c's stride:
-/// accumulate). c must not overlap a or b. When a block of c is final, done(pointer, rows, cols) is called on it.
-/// The bits of an element depend on depth, cols, its row of a and its column of b, not on the number of rows. Fastest
-/// when the rows of b and c begin on 64-byte boundaries.
+/// c[rows x cols] = start + a b, where b is [depth x cols] and a is [rows x depth], or [depth x rows] when
+/// kTransposed. Row r of start begins at start + r * start_stride (0: one row for all; null: zeros; c itself
+/// with c's stride: accumulate). c must not overlap a or b. When a block of c is final, done(pointer, rows,
+/// cols) is called on it. The bits of an element depend on depth, cols, its row of a and its column of b, not
+/// on the number of rows. Fastest when the rows of b and c begin on 64-byte boundaries.
 template <bool kTransposed, class S, class Done>
 void gemm(std::size_t rows, std::size_t cols, std::size_t depth, const S* a, std::size_t a_stride, const S* b,
           std::size_t b_stride, const S* start, std::size_t start_stride, S* c, std::size_t c_stride,
@@ -165,7 +167,7 @@ void gemm(std::size_t rows, std::size_t cols, std::size_t depth, const S* a, std
   alignas(64) S packed[TileShape::kDepth * kPanelWidth];
   const bool wide = cols >= 2 * kPanelWidth;
   const bool aligned = (reinterpret_cast<std::uintptr_t>(b) | (b_stride * sizeof(S))) % simd::kBytes == 0;
-  const bool pack = rows >= TileShape::kPackRows && (wide || !aligned);
+  const bool pack = rows >= TileShape::kPackRows && (!aligned || (kTransposed && wide));
   std::size_t column = 0;
   while (column < cols) {
     // A single row of a wide b covers several panels at once: more sums in flight, longer contiguous reads.

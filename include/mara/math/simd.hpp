@@ -1,7 +1,8 @@
 #pragma once
-// Vectors of float and double as wide as the instruction set the compiler was told of: AVX-512, AVX2 with FMA, NEON,
-// or 128 bits. GNU vector extensions give arithmetic and comparison; what they lack is here, through compiler
-// builtins where they exist (<immintrin.h> alone costs more compile time than all of mara's kernels).
+// Vectors of float and double as wide as the instruction set the compiler was told of: AVX-512, AVX2 with
+// FMA, NEON, or 128 bits. GNU vector extensions give arithmetic and comparison; what they lack is here,
+// through compiler builtins where they exist (<immintrin.h> alone costs more compile time than all of mara's
+// kernels).
 
 #include <cstddef>
 #include <cstdint>
@@ -100,12 +101,18 @@ MARA_INLINE Vec<S> load(const S* p) noexcept {
 }
 
 /// Lanes to memory of any alignment.
-MARA_INLINE void store(float* p, VecF v) noexcept { std::memcpy(p, &v, sizeof v); }
-MARA_INLINE void store(double* p, VecD v) noexcept { std::memcpy(p, &v, sizeof v); }
+MARA_INLINE void store(float* p, VecF v) noexcept {
+  std::memcpy(p, &v, sizeof v);
+}
+MARA_INLINE void store(double* p, VecD v) noexcept {
+  std::memcpy(p, &v, sizeof v);
+}
 
-/// a * b + c.
+/// a * b + c, rounded once where kFused.
 MARA_INLINE VecF fma(VecF a, VecF b, VecF c) noexcept {
-#if defined(MARA_SIMD_AVX512)
+#if __has_builtin(__builtin_elementwise_fma)
+  return __builtin_elementwise_fma(a, b, c);
+#elif defined(MARA_SIMD_AVX512)
   return __builtin_ia32_vfmaddps512_mask(a, b, c, static_cast<unsigned short>(-1), 4);
 #elif defined(MARA_SIMD_AVX2)
   return __builtin_ia32_vfmaddps256(a, b, c);
@@ -116,7 +123,9 @@ MARA_INLINE VecF fma(VecF a, VecF b, VecF c) noexcept {
 #endif
 }
 MARA_INLINE VecD fma(VecD a, VecD b, VecD c) noexcept {
-#if defined(MARA_SIMD_AVX512)
+#if __has_builtin(__builtin_elementwise_fma)
+  return __builtin_elementwise_fma(a, b, c);
+#elif defined(MARA_SIMD_AVX512)
   return __builtin_ia32_vfmaddpd512_mask(a, b, c, static_cast<unsigned char>(-1), 4);
 #elif defined(MARA_SIMD_AVX2)
   return __builtin_ia32_vfmaddpd256(a, b, c);
@@ -129,11 +138,11 @@ MARA_INLINE VecD fma(VecD a, VecD b, VecD c) noexcept {
 
 /// The smaller of two; where one is NaN, b.
 MARA_INLINE VecF min(VecF a, VecF b) noexcept {
-#if defined(MARA_SIMD_AVX512) && defined(__clang__)
+#if defined(MARA_SIMD_AVX512) && __has_builtin(__builtin_ia32_minps512)
   return __builtin_ia32_minps512(a, b, 4);
-#elif defined(MARA_SIMD_AVX512)
+#elif defined(MARA_SIMD_AVX512) && __has_builtin(__builtin_ia32_minps512_mask)
   return __builtin_ia32_minps512_mask(a, b, VecF{}, static_cast<unsigned short>(-1), 4);
-#elif defined(MARA_SIMD_AVX2)
+#elif defined(MARA_SIMD_AVX2) && __has_builtin(__builtin_ia32_minps256)
   return __builtin_ia32_minps256(a, b);
 #else
   return a < b ? a : b;
@@ -141,33 +150,62 @@ MARA_INLINE VecF min(VecF a, VecF b) noexcept {
 }
 /// The larger of two; where one is NaN, b.
 MARA_INLINE VecF max(VecF a, VecF b) noexcept {
-#if defined(MARA_SIMD_AVX512) && defined(__clang__)
+#if defined(MARA_SIMD_AVX512) && __has_builtin(__builtin_ia32_maxps512)
   return __builtin_ia32_maxps512(a, b, 4);
-#elif defined(MARA_SIMD_AVX512)
+#elif defined(MARA_SIMD_AVX512) && __has_builtin(__builtin_ia32_maxps512_mask)
   return __builtin_ia32_maxps512_mask(a, b, VecF{}, static_cast<unsigned short>(-1), 4);
-#elif defined(MARA_SIMD_AVX2)
+#elif defined(MARA_SIMD_AVX2) && __has_builtin(__builtin_ia32_maxps256)
   return __builtin_ia32_maxps256(a, b);
 #else
   return a > b ? a : b;
 #endif
 }
-MARA_INLINE VecD min(VecD a, VecD b) noexcept { return a < b ? a : b; }
-MARA_INLINE VecD max(VecD a, VecD b) noexcept { return a > b ? a : b; }
+MARA_INLINE VecD min(VecD a, VecD b) noexcept {
+  return a < b ? a : b;
+}
+MARA_INLINE VecD max(VecD a, VecD b) noexcept {
+  return a > b ? a : b;
+}
 
 /// Where mask is set a, elsewhere b (a mask is the outcome of comparing two vectors).
-MARA_INLINE VecF select(VecI mask, VecF a, VecF b) noexcept { return mask ? a : b; }
-MARA_INLINE VecD select(VecL mask, VecD a, VecD b) noexcept { return mask ? a : b; }
+MARA_INLINE VecF select(VecI mask, VecF a, VecF b) noexcept {
+  return mask ? a : b;
+}
+MARA_INLINE VecD select(VecL mask, VecD a, VecD b) noexcept {
+  return mask ? a : b;
+}
 
-/// a / b within 2 ulp, from an approximate reciprocal where that is faster than a division. b must be normal and
-/// below 2^126 in absolute value; NaN in a or b gives NaN.
-MARA_INLINE VecF fast_divide(VecF a, VecF b) noexcept {
-#if defined(MARA_SIMD_AVX512)
-  const VecF r = __builtin_ia32_rcp14ps512_mask(b, VecF{}, static_cast<unsigned short>(-1));
-  const VecF quotient = a * r;
-  return fma(fma(-b, quotient, a), r, quotient);
+/// Square root, correctly rounded.
+MARA_INLINE VecF sqrt(VecF x) noexcept {
+#if __has_builtin(__builtin_elementwise_sqrt)
+  return __builtin_elementwise_sqrt(x);
+#elif defined(MARA_SIMD_AVX512) && defined(__clang__) && __has_builtin(__builtin_ia32_sqrtps512)
+  return __builtin_ia32_sqrtps512(x, 4);
+#elif defined(MARA_SIMD_AVX512) && __has_builtin(__builtin_ia32_sqrtps512_mask)
+  return __builtin_ia32_sqrtps512_mask(x, VecF{}, static_cast<unsigned short>(-1), 4);
+#elif defined(MARA_SIMD_AVX2) && __has_builtin(__builtin_ia32_sqrtps256)
+  return __builtin_ia32_sqrtps256(x);
+#elif defined(__SSE2__) && __has_builtin(__builtin_ia32_sqrtps)
+  return __builtin_ia32_sqrtps(x);
 #else
-  return a / b;
+  for (std::size_t i = 0; i < kLanes<float>; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
 #endif
+}
+MARA_INLINE VecD sqrt(VecD x) noexcept {
+  for (std::size_t i = 0; i < kLanes<double>; ++i) x[i] = __builtin_sqrt(x[i]);
+  return x;
+}
+
+/// kLanes<double> numbers from memory as doubles.
+MARA_INLINE VecD load_as_double(const float* p) noexcept {
+  typedef float Half __attribute__((vector_size(kBytes / 2)));
+  Half half;
+  std::memcpy(&half, p, sizeof half);
+  return __builtin_convertvector(half, VecD);
+}
+MARA_INLINE VecD load_as_double(const double* p) noexcept {
+  return load(p);
 }
 
 #if defined(MARA_SIMD_AVX2)

@@ -33,22 +33,24 @@ inline Normaliser<S> normalise(const S* x, std::size_t count, const Legal& legal
 }
 }  // namespace detail
 
-/// log_out[i] = log(e^x[i] / sum e^x) and probabilities[i] = e^log_out[i]; finite for finite x. One NaN makes the whole
-/// row NaN.
+/// log_out[i] = log(e^x[i] / sum e^x) and probabilities[i] = e^log_out[i]; finite for finite x. One NaN makes
+/// the whole row NaN.
 template <class S>
 inline void log_softmax_row(const S* x, std::size_t count, S* log_out, S* probabilities) noexcept {
-  const auto n = detail::normalise(x, count, [](std::size_t) { return true; }, probabilities);
+  const auto n = detail::normalise(
+      x, count, [](std::size_t) { return true; }, probabilities);
   for (std::size_t i = 0; i < count; ++i) log_out[i] = (x[i] - n.top) - n.log_total;
 }
 
 /// probabilities[i] = e^x[i] / sum e^x.
 template <class S>
 inline void softmax_row(const S* x, std::size_t count, S* probabilities) noexcept {
-  detail::normalise(x, count, [](std::size_t) { return true; }, probabilities);
+  detail::normalise(
+      x, count, [](std::size_t) { return true; }, probabilities);
 }
 
-/// The same over the columns whose bit is set in `mask` (count <= 32). For the others both log_out and probabilities
-/// are exactly 0; so is the whole row when no column is legal.
+/// The same over the columns whose bit is set in `mask` (count <= 32). For the others both log_out and
+/// probabilities are exactly 0; so is the whole row when no column is legal.
 template <class S>
 inline void masked_log_softmax_row(const S* x, std::size_t count, std::uint32_t mask, S* log_out,
                                    S* probabilities) noexcept {
@@ -57,11 +59,12 @@ inline void masked_log_softmax_row(const S* x, std::size_t count, std::uint32_t 
   for (std::size_t i = 0; i < count; ++i) log_out[i] = legal(i) ? (x[i] - n.top) - n.log_total : S(0);
 }
 
-/// Probabilities over the columns whose bit is set in `mask` (count <= 32); exactly 0 elsewhere, and everywhere when
-/// no column is legal.
+/// Probabilities over the columns whose bit is set in `mask` (count <= 32); exactly 0 elsewhere, and
+/// everywhere when no column is legal.
 template <class S>
 inline void masked_softmax_row(const S* x, std::size_t count, std::uint32_t mask, S* probabilities) noexcept {
-  detail::normalise(x, count, [mask](std::size_t i) { return ((mask >> i) & 1u) != 0; }, probabilities);
+  detail::normalise(
+      x, count, [mask](std::size_t i) { return ((mask >> i) & 1u) != 0; }, probabilities);
 }
 
 }  // namespace mara::math

@@ -9,6 +9,7 @@
 
 #include "mara/core/result.hpp"
 #include "mara/math/aligned.hpp"
+#include "mara/math/simd.hpp"
 #include "mara/nn/gradient_clip.hpp"
 
 namespace mara {
@@ -29,9 +30,9 @@ class Adam {
   explicit Adam(std::size_t parameters, AdamConfig config = {})
       : config_(config), first_(parameters), second_(parameters) {}
 
-  /// One step down the gradient. The gradient is clipped by its global norm first (max_gradient_norm > 0), the
-  /// buffer itself stays as it is. A gradient norm that is not finite, or spans of the wrong size, are an error
-  /// and change nothing.
+  /// One step down the gradient. The gradient is clipped by its global norm first (max_gradient_norm > 0),
+  /// the buffer itself stays as it is. A gradient norm that is not finite, or spans of the wrong size, are an
+  /// error and change nothing.
   Status step(std::span<S> parameters, std::span<const S> gradients) {
     if (parameters.size() != first_.size() || gradients.size() != first_.size())
       return Error{ErrorCode::kShapeMismatch, "Adam::step: " + std::to_string(parameters.size()) +
@@ -44,19 +45,7 @@ class Adam {
     ++steps_;
     beta1_power_ *= config_.beta1;
     beta2_power_ *= config_.beta2;
-    const S clip = static_cast<S>(clip_factor(norm, config_.max_gradient_norm));
-    const S b1 = static_cast<S>(config_.beta1), b2 = static_cast<S>(config_.beta2);
-    const S rest1 = static_cast<S>(1.0 - config_.beta1), rest2 = static_cast<S>(1.0 - config_.beta2);
-    // The two bias corrections are folded into the rate and into epsilon.
-    const double correction2 = std::sqrt(1.0 - beta2_power_);
-    const S rate = static_cast<S>(config_.learning_rate * correction2 / (1.0 - beta1_power_));
-    const S epsilon = static_cast<S>(config_.epsilon * correction2);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const S g = gradients[i] * clip;
-      first_[i] = b1 * first_[i] + rest1 * g;
-      second_[i] = b2 * second_[i] + rest2 * (g * g);
-      parameters[i] -= rate * first_[i] / (std::sqrt(second_[i]) + epsilon);
-    }
+    update(parameters.data(), gradients.data(), static_cast<S>(clip_factor(norm, config_.max_gradient_norm)));
     return {};
   }
 
@@ -70,13 +59,13 @@ class Adam {
   std::span<const S> second_moment() const noexcept { return second_; }
   std::uint64_t steps() const noexcept { return steps_; }
 
-  /// Puts a saved state back; sizes that differ are an error and change nothing. The continuation has the same bits
-  /// as an uninterrupted run.
+  /// Puts a saved state back; sizes that differ are an error and change nothing. The continuation has the
+  /// same bits as an uninterrupted run.
   Status restore(std::span<const S> first, std::span<const S> second, std::uint64_t steps) {
     if (first.size() != first_.size() || second.size() != second_.size())
-      return Error{ErrorCode::kShapeMismatch, "Adam::restore: moments of " + std::to_string(first.size()) + " and " +
-                                                  std::to_string(second.size()) + " numbers, made for " +
-                                                  std::to_string(first_.size())};
+      return Error{ErrorCode::kShapeMismatch, "Adam::restore: moments of " + std::to_string(first.size()) +
+                                                  " and " + std::to_string(second.size()) +
+                                                  " numbers, made for " + std::to_string(first_.size())};
     first_.assign(first.begin(), first.end());
     second_.assign(second.begin(), second.end());
     steps_ = steps;
@@ -91,6 +80,49 @@ class Adam {
   }
 
  private:
+  void update(S* parameters, const S* gradients, S clip) noexcept {
+    using V = simd::Vec<S>;
+    constexpr std::size_t kW = simd::kLanes<S>;
+    // The corrections for the bias of the start are folded into the rate and into epsilon.
+    const double correction = std::sqrt(1.0 - beta2_power_);
+    const V rate = simd::broadcast(static_cast<S>(config_.learning_rate * correction / (1.0 - beta1_power_)));
+    const V epsilon = simd::broadcast(static_cast<S>(config_.epsilon * correction));
+    const V beta1 = simd::broadcast(static_cast<S>(config_.beta1));
+    const V beta2 = simd::broadcast(static_cast<S>(config_.beta2));
+    const V rest1 = simd::broadcast(static_cast<S>(1.0 - config_.beta1));
+    const V rest2 = simd::broadcast(static_cast<S>(1.0 - config_.beta2));
+    const V factor = simd::broadcast(clip);
+    // Moments of units that get no gradient decay for ever; subnormal numbers would slow every step down.
+    const V tiny = simd::broadcast(S(1e-30)), tiny_square = simd::broadcast(S(1e-36));
+    const auto moments = [&](V g, V & m, V & v) __attribute__((always_inline)) {
+      g *= factor;
+      m = simd::fma(beta1, m, rest1 * g);
+      v = simd::fma(beta2, v, rest2 * g * g);
+      m = simd::select((m < tiny) & (m > -tiny), V{}, m);
+      v = simd::select(v < tiny_square, V{}, v);
+      return rate * m / (simd::sqrt(v) + epsilon);
+    };
+    S* const first = first_.data();
+    S* const second = second_.data();
+    const std::size_t count = first_.size();
+    std::size_t i = 0;
+    for (; i + kW <= count; i += kW) {
+      V m = simd::load(first + i), v = simd::load(second + i);
+      const V change = moments(simd::load(gradients + i), m, v);
+      simd::store(first + i, m);
+      simd::store(second + i, v);
+      simd::store(parameters + i, simd::load(parameters + i) - change);
+    }
+    if (i < count) {
+      const std::size_t rest = count - i;
+      V m = simd::load_partial(first + i, rest), v = simd::load_partial(second + i, rest);
+      const V change = moments(simd::load_partial(gradients + i, rest), m, v);
+      simd::store_partial(first + i, m, rest);
+      simd::store_partial(second + i, v, rest);
+      simd::store_partial(parameters + i, simd::load_partial(parameters + i, rest) - change, rest);
+    }
+  }
+
   AdamConfig config_;
   AlignedVector<S> first_;
   AlignedVector<S> second_;

@@ -10,10 +10,10 @@
 
 namespace mara {
 
-/// Fills weights[inputs x outputs] with a random matrix whose rows (or columns, whichever are fewer) are orthogonal
-/// with length `gain` (Saxe, McClelland and Ganguli, "Exact solutions to the nonlinear dynamics of learning in
-/// deep linear neural networks", ICLR 2014, section 3). Computed in double: float and double networks of one
-/// stream get the same numbers up to rounding.
+/// Fills weights[inputs x outputs] with a random matrix whose rows (or columns, whichever are fewer) are
+/// orthogonal with length `gain` (Saxe, McClelland and Ganguli, "Exact solutions to the nonlinear dynamics of
+/// learning in deep linear neural networks", ICLR 2014, section 3). Computed in double: float and double
+/// networks of one stream get the same numbers up to rounding.
 template <class S>
 void orthogonal_initialise(Random& random, std::size_t inputs, std::size_t outputs, S gain, S* weights) {
   // Modified Gram-Schmidt, run twice, over `few` vectors of `many` components each.

@@ -14,8 +14,9 @@
 
 namespace mara {
 
-/// A perceptron with parameters and their gradients. Inputs, hidden widths and outputs are template constants, for
-/// example Mlp<float, 32, 64, 64, 16>. The output layer has no activation. Parameter order: see MlpShape.
+/// A perceptron with parameters and their gradients. Inputs, hidden widths and outputs are template
+/// constants, for example Mlp<float, 32, 64, 64, 16>. The output layer has no activation. Parameter order:
+/// see MlpShape.
 template <class S, std::size_t... Sizes>
 class Mlp {
  public:
@@ -30,9 +31,9 @@ class Mlp {
   explicit Mlp(Activation hidden = Activation::kTanh)
       : hidden_(hidden), parameters_(kParameters), gradients_(kParameters) {}
 
-  /// Orthogonal weights, gain sqrt(2) in hidden layers and `output_gain` in the last, zero biases: the convention of
-  /// PPO (Andrychowicz et al., "What Matters In On-Policy Reinforcement Learning?", 2021, and OpenAI Baselines),
-  /// with an output gain of 0.01 for policies and 1 for values.
+  /// Orthogonal weights, gain sqrt(2) in hidden layers and `output_gain` in the last, zero biases: the
+  /// convention of PPO (Andrychowicz et al., "What Matters In On-Policy Reinforcement Learning?", 2021, and
+  /// OpenAI Baselines), with an output gain of 0.01 for policies and 1 for values.
   void initialise(Random& random, S output_gain) {
     std::fill(parameters_.begin(), parameters_.end(), S(0));
     for (std::size_t layer = 0; layer < Shape::kLayers; ++layer) {
@@ -49,13 +50,13 @@ class Mlp {
   void zero_gradients() noexcept { std::fill(gradients_.begin(), gradients_.end(), S(0)); }
   Activation hidden_activation() const noexcept { return hidden_; }
 
-  /// The network on the tape: x [rows x kInputs] -> [rows x kOutputs]. backward() adds to gradients(). May be called
-  /// several times on one tape; gradients of all uses add up. The network must outlive the tape's nodes and its
-  /// parameters stay unchanged until backward() is done.
+  /// The network on the tape: x [rows x kInputs] -> [rows x kOutputs]. backward() adds to gradients(). May be
+  /// called several times on one tape; gradients of all uses add up. The network must outlive the tape's
+  /// nodes and its parameters stay unchanged until backward() is done.
   Var forward(Tape<S>& tape, Var x) { return forward(tape, x, gradients_); }
 
-  /// The same with gradients added to `gradients` (kParameters numbers) instead, so that several threads can share one
-  /// network, each with its own tape.
+  /// The same with gradients added to `gradients` (kParameters numbers) instead, so that several threads can
+  /// share one network, each with its own tape.
   Var forward(Tape<S>& tape, Var x, std::span<S> gradients) const {
     for (std::size_t layer = 0; layer < Shape::kLayers; ++layer) {
       const std::size_t inputs = Shape::kSizes[layer], outputs = Shape::kSizes[layer + 1];

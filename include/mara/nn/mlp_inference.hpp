@@ -13,8 +13,8 @@
 
 namespace mara {
 
-/// Shape of a perceptron, a template constant: inputs, hidden widths, outputs. Parameters lie layer by layer, for
-/// each layer weights[in][out] row-major, then bias[out].
+/// Shape of a perceptron, a template constant: inputs, hidden widths, outputs. Parameters lie layer by layer,
+/// for each layer weights[in][out] row-major, then bias[out].
 template <std::size_t... Sizes>
 struct MlpShape {
   static_assert(sizeof...(Sizes) >= 2, "an Mlp needs at least its number of inputs and of outputs");
@@ -41,7 +41,8 @@ struct MlpShape {
   }();
 };
 
-/// Memory for one evaluation of a perceptron at a time; made once, then kept by whoever evaluates (one a thread).
+/// Memory for one evaluation of a perceptron at a time; made once, then kept by whoever evaluates (one a
+/// thread).
 template <class S, std::size_t... Sizes>
 class MlpWorkspace {
  public:
@@ -77,8 +78,8 @@ void mlp_forward(const S* parameters, Activation hidden, const S* in, std::size_
   }
 }
 
-/// A perceptron for deployment: weights only. Inputs, hidden widths, outputs are template constants, for example
-/// MlpInference<float, 32, 64, 64, 16>. Nothing is allocated after construction.
+/// A perceptron for deployment: weights only. Inputs, hidden widths, outputs are template constants, for
+/// example MlpInference<float, 32, 64, 64, 16>. Nothing is allocated after construction.
 template <class S, std::size_t... Sizes>
 class MlpInference {
  public:

@@ -11,8 +11,8 @@
 namespace mara {
 
 /// Normalises returns by an exponentially weighted mean and variance with correction of the bias of the start
-/// (Yu et al., "The Surprising Effectiveness of PPO in Cooperative Multi-Agent Games", NeurIPS 2022, section 3;
-/// the correction as in Adam). Statistics are kept in double, values are of type S.
+/// (Yu et al., "The Surprising Effectiveness of PPO in Cooperative Multi-Agent Games", NeurIPS 2022, section
+/// 3; the correction as in Adam). Statistics are kept in double, values are of type S.
 template <class S>
 class ValueNormaliser {
  public:
@@ -28,8 +28,8 @@ class ValueNormaliser {
   /// beta in [0, 1): share of the old statistics kept at an update.
   explicit ValueNormaliser(double beta = 0.999) noexcept : beta_(beta) {}
 
-  /// Takes one batch of returns into the statistics. An empty batch changes nothing; a value that is not finite is an
-  /// error and changes nothing.
+  /// Takes one batch of returns into the statistics. An empty batch changes nothing; a value that is not
+  /// finite is an error and changes nothing.
   Status update(std::span<const S> batch) {
     if (batch.empty()) return {};
     double sum = 0.0, squares = 0.0;

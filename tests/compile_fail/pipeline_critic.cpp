@@ -1,0 +1,14 @@
+// A critic made for the observation of one agent instead of the global state.
+// EXPECT: mara: the critic's Model needs `static constexpr std::size_t kInputs`, equal to the environment's kGlobalState
+// EXPECT: CriticCheck<[^>]*Narrow
+#include "toy.hpp"
+
+struct Narrow {
+  template <class E>
+  struct Model : mara::critic::Centralized<8>::Model<E> {
+    using mara::critic::Centralized<8>::Model<E>::Model;
+    static constexpr std::size_t kInputs = static_cast<std::size_t>(E::kObservation);
+  };
+};
+
+int main() { return mara::check_critic<Narrow, toy::Environment>() ? 0 : 1; }

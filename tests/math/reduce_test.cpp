@@ -1,0 +1,44 @@
+#include "mara/math/reduce.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "catch.hpp"
+#include "mara/core/random.hpp"
+
+TEMPLATE_TEST_CASE("sums of every length", "[math][reduce]", float, double) {
+  using S = TestType;
+  const double tolerance = sizeof(S) == 4 ? 1e-5 : 1e-13;
+  mara::Random random(3);
+  for (std::size_t count = 0; count <= 90; ++count) {
+    std::vector<S> x(count), w(count);
+    double sum = 0.0, weighted = 0.0, squares = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+      x[i] = static_cast<S>(random.normal());
+      w[i] = static_cast<S>(random.uniform());
+      sum += static_cast<double>(x[i]);
+      weighted += static_cast<double>(x[i]) * static_cast<double>(w[i]);
+      squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    }
+    CAPTURE(count);
+    CHECK(mara::math::sum(x.data(), count) == Approx(sum).margin(tolerance));
+    CHECK(mara::math::weighted_sum(x.data(), w.data(), count) == Approx(weighted).margin(tolerance));
+    CHECK(mara::math::sum_of_squares(x.data(), count) == Approx(squares).margin(1e-12));
+  }
+}
+
+TEST_CASE("a weight of zero removes NaN, any other keeps it", "[math][reduce]") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float x[3] = {1.0f, nan, 2.0f}, none[3] = {1.0f, 0.0f, 1.0f}, some[3] = {1.0f, 1e-9f, 1.0f};
+  CHECK(mara::math::weighted_sum(x, none, 3) == 3.0f);
+  CHECK(std::isnan(mara::math::weighted_sum(x, some, 3)));
+  CHECK(std::isnan(mara::math::sum(x, 3)));
+}
+
+TEST_CASE("squares of large floats do not overflow, infinities show", "[math][reduce]") {
+  const std::vector<float> large(33, 1e30f);
+  CHECK(mara::math::sum_of_squares(large.data(), 33) == Approx(33e60).epsilon(1e-6));
+  const float infinite[2] = {std::numeric_limits<float>::infinity(), 1.0f};
+  CHECK(std::isinf(mara::math::sum_of_squares(infinite, 2)));
+}
