@@ -14,6 +14,9 @@
 namespace lab {
 namespace {
 
+/// An epoch of the flow counts as this many environment steps in the progress bar; it takes about as long.
+constexpr std::int64_t kFlowShare = 5000;
+
 /// What one seed gives.
 struct SeedResult {
   std::optional<PolicyOutcome> flow, mappo, mara;
@@ -75,7 +78,7 @@ void train_mara(const Scenario& scenario, const Validation& validation, double b
                 SeedResult& out) {
   const int epochs = flow_config(seed).flow.matching.epochs;
   auto flow = train_scenario_flow(scenario, expert, seed,
-                                  [&](int round, int epoch) { progress.update(flow_task, round * epochs + epoch + 1); });
+                                  [&](int round, int epoch) { progress.update(flow_task, kFlowShare * (round * epochs + epoch + 1)); });
   if (!flow) {
     out.status = flow.error();
     return;
@@ -146,7 +149,7 @@ Status run_compare(const CompareOptions& options) {
   std::vector<std::size_t> flow_tasks, mara_tasks, mappo_tasks;
   const ExpertFlowConfig flows = flow_config(1);
   for (std::size_t i = 0; i < seeds; ++i) {
-    flow_tasks.push_back(progress.add("flow", (flows.iterations + 1) * flows.flow.matching.epochs));
+    flow_tasks.push_back(progress.add("flow", kFlowShare * (flows.iterations + 1) * flows.flow.matching.epochs));
     mara_tasks.push_back(progress.add("mara", options.steps));
     mappo_tasks.push_back(progress.add("mappo", options.steps));
   }

@@ -127,8 +127,8 @@ struct mara::Descriptions<lab::CompareOptions> {
        "these three types, sized for the load",
        "SPEC"},
       {"load",
-       "work that arrives per unit of what the cluster can do; with an empty --cluster it sizes the cluster, "
-       "with a given one it stretches or squeezes the arrivals; empty: as the workload has it"},
+       "requested GPU-seconds that arrive per second and GPU of the cluster, over the whole workload; the arrivals are "
+       "stretched or squeezed to it; empty: arrivals as they are, on a cluster for about 0.5"},
       {"steps", "environment steps that each learner trains for"},
       {"seeds", "trainings of each learner, with consecutive seeds; more seeds give intervals"},
       {"seed", "first seed; the same seed gives the same report, whatever the number of threads"},
@@ -154,7 +154,7 @@ struct mara::Descriptions<lab::TuneOptions> {
        "GPU types, fastest first, such as a100:2x8,v100:2x8,t4:2x8; empty: these three types, sized for "
        "the load",
        "SPEC"},
-      {"load", "work that arrives per unit of what the cluster can do; empty: as the workload has it"},
+      {"load", "requested GPU-seconds that arrive per second and GPU of the cluster; empty: as the workload has it"},
       {"iterations", "iterations of the cross-entropy method"},
       {"population", "candidates of each iteration"},
       {"seed", "seed; the same seed gives the same parameters, whatever the number of threads"},

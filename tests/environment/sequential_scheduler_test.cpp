@@ -1,38 +1,15 @@
 // The greedy scheduler around a policy head: no change where numbers cannot be trusted, no memory at decisions.
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
-#include <new>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "allocation_counter.hpp"
 #include "catch.hpp"
 #include "environment_helpers.hpp"
 #include "mara/environment/sequential_scheduler.hpp"
 #include "mara/nn/mlp_inference.hpp"
-
-namespace {
-std::atomic<long> allocations{0};
-}  // namespace
-
-// Every heap allocation of this program is counted. Not inlined: g++ would warn about the pair of malloc and delete.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
-  ++allocations;
-  const auto unit = static_cast<std::size_t>(alignment);
-  if (void* memory = std::aligned_alloc(unit, (size + unit) / unit * unit)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 using namespace mara;
 using namespace mara::test;
