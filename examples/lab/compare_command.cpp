@@ -23,6 +23,7 @@ struct SeedResult {
   TrainingCurve mappo_curve, mara_curve;
   ExpertFlowReport flow_report;
   double flow_seconds = 0.0;
+  std::function<Status(const std::string&)> save;  ///< writes mara's weights
   Status status;
 };
 
@@ -64,8 +65,12 @@ void train_mappo(const Scenario& scenario, const Validation& validation, double 
     return;
   }
   out.mappo_curve = trained->curve;
-  auto scheduler = actor_scheduler(*trained->actor, scenario, "mappo");
-  auto outcome = judge(scenario, scheduler, "mappo", static_cast<int>(seed));
+  auto scheduler = deployed(*trained->actor, scenario);
+  if (!scheduler) {
+    out.status = scheduler.error();
+    return;
+  }
+  auto outcome = judge(scenario, *scheduler, "mappo", static_cast<int>(seed));
   if (outcome) {
     out.mappo = std::move(*outcome);
   } else {
@@ -93,15 +98,22 @@ void train_mara(const Scenario& scenario, const Validation& validation, double b
     return;
   }
   out.flow = std::move(*flow_outcome);
-  auto trained = train_learner(scenario, validation, best_rule_s, "mara", seed, steps, guidance::AllActionRegulariser{},
+  guidance::AllActionRegulariser mode;
+  mode.weight = 1.0f;
+  auto trained = train_learner(scenario, validation, best_rule_s, "mara", seed, steps, mode,
                                flow->flow, [&](std::int64_t done, double jct) { progress.update(task, done, jct); });
   if (!trained) {
     out.status = trained.error();
     return;
   }
   out.mara_curve = trained->curve;
-  auto scheduler = actor_scheduler(*trained->actor, scenario, "mara");
-  auto outcome = judge(scenario, scheduler, "mara", static_cast<int>(seed));
+  auto scheduler = deployed(*trained->actor, scenario);
+  if (!scheduler) {
+    out.status = scheduler.error();
+    return;
+  }
+  auto outcome = judge(scenario, *scheduler, "mara", static_cast<int>(seed));
+  out.save = [actor = std::make_shared<std::decay_t<decltype(*scheduler)>>(std::move(*scheduler))](const std::string& path) { return actor->save(path); };
   if (outcome) {
     out.mara = std::move(*outcome);
   } else {
@@ -146,6 +158,7 @@ Status run_compare(const CompareOptions& options) {
   const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::vector<SeedResult> mara_results(seeds), mappo_results(seeds);
   Progress progress("training");
+  constexpr double kStepsPerEpoch = 4000.0;  // as long as an epoch of the flow takes
   std::vector<std::size_t> flow_tasks, mara_tasks, mappo_tasks;
   const ExpertFlowConfig flows = flow_config(1);
   for (std::size_t i = 0; i < seeds; ++i) {
@@ -199,11 +212,15 @@ Status run_compare(const CompareOptions& options) {
   }
   input.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
+  // The weights of the first seed's actor, for <mara/deploy/deploy.hpp>.
+  input.files.push_back({"mara.actor", "The weights of mara's actor (of the first seed), for <mara/deploy/deploy.hpp>.",
+                         mara_results[0].save});
+
   const auto rows = make_rows(input);
   if (!rows) return rows.error();
   if (const Status written = write_report(input, *rows, options.out); !written) return written;
   if (options.json) {
-    std::cout << results_json(input, *rows).dump(2) << '\n';
+    std::cout << results_json(input, *rows).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
     std::cout << input.workload << '\n' << '\n' << render_table(*rows) << '\n';
     for (const TrainingCurve& curve : input.training) {

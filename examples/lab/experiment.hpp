@@ -16,6 +16,7 @@
 #include "mara/guidance/flow_from_expert.hpp"
 #include "mara/guidance/flow_policy.hpp"
 #include "mara/learning/mappo.hpp"
+#include "mara/pipeline/deploy_actor.hpp"
 #include "report.hpp"
 #include "scenario.hpp"
 
@@ -23,6 +24,9 @@ namespace lab {
 
 using Environment3 = ClusterEnvironment<kTypes>;
 using Flow3 = DefaultFlow<Environment3>;
+
+inline constexpr std::size_t kMaxAgents = 4096;
+inline constexpr std::size_t kActorWidth = 128;  ///< of both hidden layers
 
 /// Runs `scheduler` over the jobs that a scenario judges on. Decisions at every arrival and completion, for all
 /// policies alike.
@@ -96,9 +100,9 @@ struct TrainedFlow {
 inline ExpertFlowConfig flow_config(std::uint64_t seed) {
   ExpertFlowConfig config;
   config.seed = seed;
-  config.iterations = 4;
-  config.first.steps = config.later.steps = 500;
-  config.flow.matching.epochs = 5;
+  config.iterations = 5;
+  config.first.steps = config.later.steps = 800;
+  config.flow.matching.epochs = 6;
   return config;
 }
 
@@ -126,23 +130,20 @@ struct TrainedActor {
   TrainingCurve curve;
 };
 
-inline constexpr std::size_t kMaxAgents = 4096;
-
-/// Greedy scheduler of an actor as it would be deployed.
+/// An actor as it would be deployed: greedy, weights only.
 template <class Actor>
-auto actor_scheduler(const Actor& actor, const Scenario& scenario, const std::string& name) {
-  using Head = NetworkHead<typename Actor::Inference>;
-  return SequentialScheduler<kTypes, Head>(name, Head(actor.inference(), kMaxAgents), {scenario.time_unit_s}, kMaxAgents);
+auto deployed(const Actor& actor, const Scenario& scenario) {
+  return deploy_actor<kTypes>(actor, ObservationConfig{scenario.time_unit_s}, kMaxAgents, scenario.cluster);
 }
 
 /// Trains MAPPO with guidance mode G for `steps` environment steps, measuring the greedy actor on `validation` about 25
 /// times. The weights that did best there are kept: for every learner alike.
 template <guidance::Mode G>
-Result<TrainedActor<typename MappoTrainer<Environment3, critic::Centralized<64, 64>, G, 64, 64>::Actor>> train_learner(
+Result<TrainedActor<typename MappoTrainer<Environment3, critic::Centralized<64, 64>, G, kActorWidth, kActorWidth>::Actor>> train_learner(
     const Scenario& scenario, const Validation& validation, double best_rule_s, const std::string& name, std::uint64_t seed,
     std::int64_t steps, const G& guidance, std::shared_ptr<const Flow3> flow,
     const std::function<void(std::int64_t, double)>& progress) {
-  using Trainer = MappoTrainer<Environment3, critic::Centralized<64, 64>, G, 64, 64>;
+  using Trainer = MappoTrainer<Environment3, critic::Centralized<64, 64>, G, kActorWidth, kActorWidth>;
   using Actor = typename Trainer::Actor;
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
@@ -165,8 +166,9 @@ Result<TrainedActor<typename MappoTrainer<Environment3, critic::Centralized<64, 
   for (;;) {
     const bool last = (*trainer)->finished();
     if ((*trainer)->env_steps() >= next_look || last) {
-      auto scheduler = actor_scheduler((*trainer)->actor(), scenario, name);
-      const double jct = validation.jct_s(scheduler);
+      auto scheduler = deployed((*trainer)->actor(), scenario);
+      if (!scheduler) return scheduler.error();
+      const double jct = validation.jct_s(*scheduler);
       trained.curve.points.push_back(
           {(*trainer)->env_steps(), seconds(), jct, updates > 0 ? team / updates : std::nan("")});
       if (!trained.curve.steps_to_best_rule && jct <= best_rule_s) trained.curve.steps_to_best_rule = (*trainer)->env_steps();

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,6 +95,21 @@ inline mara::Status draw(const Drawing& drawing, const std::filesystem::path& fo
                          file.string() + ": could not be written whole; is the disk full?"};
   }
   return {};
+}
+
+/// Fields of a line of a data block.
+inline std::string join(std::initializer_list<std::string> fields) {
+  std::string line;
+  for (const std::string& field : fields) line += (line.empty() ? "" : " ") + field;
+  return line;
+}
+/// A number as gnuplot reads it back.
+inline std::string exact(double value) {
+  return format_exact(value);
+}
+/// "#ff8000" as the number that gnuplot takes for a variable colour.
+inline std::string colour_number(const std::string& hex) {
+  return std::to_string(std::stol(hex.substr(1), nullptr, 16));
 }
 
 /// A data block for the beginning of a script.

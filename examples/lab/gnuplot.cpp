@@ -133,13 +133,4 @@ std::string gnuplot_plain(std::string_view text) {
   return plain;
 }
 
-mara::Status write_file(const std::filesystem::path& path, std::string_view text) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file)
-    return mara::Error{mara::ErrorCode::kIo, path.string() + ": cannot be written: " + std::strerror(errno)};
-  return {};
-}
-
 }  // namespace lab

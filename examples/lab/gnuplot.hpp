@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "files.hpp"
 #include "mara/core/result.hpp"
 
 namespace lab {
@@ -39,8 +40,5 @@ std::string gnuplot_quote(std::string_view text);
 std::string gnuplot_quote_lines(const std::vector<std::string>& lines);
 /// Text for gnuplot's enhanced mode in which nothing is markup.
 std::string gnuplot_plain(std::string_view text);
-
-/// Writes a whole file. Error kIo with the path.
-mara::Status write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace lab

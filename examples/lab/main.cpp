@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -107,7 +108,11 @@ int run(int argc, char** argv) {
     if (!command.app->parsed()) continue;
     where += " " + command.app->get_name();
     const mara::Status status = command.run();
-    return status ? 0 : fail(where, status.error().message, exit_code(status.error().code));
+    if (!status) return fail(where, status.error().message, exit_code(status.error().code));
+    std::cout.flush();
+    if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return fail(where, "the results cannot be written to stdout", kBadInput);
+    return 0;
   }
   return 0;
 }

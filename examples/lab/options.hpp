@@ -57,6 +57,8 @@ struct TraceOptions {
 
 namespace detail {
 
+inline constexpr std::uint64_t kLargestSeed = 2'000'000'000;  // with --seeds added an int still holds it
+
 inline mara::Error bad_option(const std::string& option, const std::string& rule, const std::string& value) {
   return mara::Error{mara::ErrorCode::kInvalidArgument, "--" + option + ": " + rule + ", got " + value};
 }
@@ -68,6 +70,9 @@ mara::Status check_workload_options(const Options& options) {
     return bad_option("model", "cannot be combined with --trace", "'" + options.model + "'");
   if (options.load && !(std::isfinite(*options.load) && *options.load > 0.0 && *options.load <= 10.0))
     return bad_option("load", "must be above 0 and at most 10", format_exact(*options.load));
+  if (options.seed > kLargestSeed)
+    return bad_option("seed", "must be from 0 to " + std::to_string(kLargestSeed),
+                      std::to_string(options.seed));
   if (options.threads < 0 || options.threads > 1024)
     return bad_option("threads", "must be from 0 to 1024", std::to_string(options.threads));
   if (options.out.empty()) return bad_option("out", "must not be empty", "''");
@@ -127,7 +132,8 @@ struct mara::Descriptions<lab::CompareOptions> {
        "these three types, sized for the load",
        "SPEC"},
       {"load",
-       "requested GPU-seconds that arrive per second and GPU of the cluster, over the whole workload; the arrivals are "
+       "requested GPU-seconds that arrive per second and GPU of the cluster, over the whole workload; the "
+       "arrivals are "
        "stretched or squeezed to it; empty: arrivals as they are, on a cluster for about 0.5"},
       {"steps", "environment steps that each learner trains for"},
       {"seeds", "trainings of each learner, with consecutive seeds; more seeds give intervals"},
@@ -154,7 +160,8 @@ struct mara::Descriptions<lab::TuneOptions> {
        "GPU types, fastest first, such as a100:2x8,v100:2x8,t4:2x8; empty: these three types, sized for "
        "the load",
        "SPEC"},
-      {"load", "requested GPU-seconds that arrive per second and GPU of the cluster; empty: as the workload has it"},
+      {"load",
+       "requested GPU-seconds that arrive per second and GPU of the cluster; empty: as the workload has it"},
       {"iterations", "iterations of the cross-entropy method"},
       {"population", "candidates of each iteration"},
       {"seed", "seed; the same seed gives the same parameters, whatever the number of threads"},

@@ -160,7 +160,11 @@ std::string render_page(const ReportInput& input, const std::vector<PolicyRow>& 
       "submit, "
       "start, end (seconds), gpus and type at the end. Further seeds of a learner are named "
       "<code>mara#2</code>, "
-      "<code>mara#3</code> and so on.</dd>\n</dl>\n";
+      "<code>mara#3</code> and so on.</dd>\n";
+  for (const ExtraFile& file : input.files)
+    html += "<dt><a href=\"" + escape(file.name) + "\">" + escape(file.name) + "</a></dt><dd>" +
+            escape(file.meaning) + "</dd>\n";
+  html += "</dl>\n";
   if (input.configuration.is_object() && !input.configuration.empty()) {
     nlohmann::json configuration = input.configuration;
     for (const char* key : {"threads", "out", "json"}) configuration.erase(key);

@@ -23,8 +23,9 @@ namespace lab {
 /// second on a terminal, and a line every ten seconds otherwise; time is only shown, it decides nothing.
 class Progress {
  public:
-  explicit Progress(std::string title, std::FILE* stream = stderr)
+  explicit Progress(std::string title, std::string unit = "steps", std::FILE* stream = stderr)
       : title_(std::move(title)),
+        unit_(std::move(unit)),
         stream_(stream),
         terminal_(::isatty(::fileno(stream)) == 1),
         start_(Clock::now()) {
@@ -35,9 +36,11 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   /// Announces a task of `total` steps. Tasks of one `name` (the seeds of a learner) share one figure of JCT.
-  std::size_t add(std::string name, std::int64_t total) {
+  /// A task of another kind says how many steps one of its own takes as long as; those are not counted as
+  /// steps.
+  std::size_t add(std::string name, std::int64_t total, std::optional<double> as_steps = std::nullopt) {
     const std::lock_guard lock(mutex_);
-    tasks_.push_back(Task{std::move(name), std::max<std::int64_t>(total, 1), 0, std::nullopt});
+    tasks_.push_back(Task{std::move(name), std::max<std::int64_t>(total, 1), 0, std::nullopt, as_steps});
     return tasks_.size() - 1;
   }
 
@@ -59,8 +62,8 @@ class Progress {
     finished_ = true;
     if (tasks_.empty()) return;
     const double seconds = since(start_, Clock::now());
-    const std::string text =
-        title_ + ": " + std::to_string(done()) + " steps in " + format_clock(seconds) + jct_text();
+    const std::string text = title_ + ": " + std::to_string(steps_done()) + " " + unit_ + " in " +
+                             format_clock(seconds) + jct_text();
     std::fprintf(stream_, "%s%s\n", terminal_ ? "\r\033[K" : "", text.c_str());
     std::fflush(stream_);
   }
@@ -73,18 +76,21 @@ class Progress {
     std::string name;
     std::int64_t total = 1, done = 0;
     std::optional<double> jct_s;
+    std::optional<double> as_steps;
   };
   struct Sample {
     Clock::time_point at;
-    std::int64_t done;
+    std::int64_t steps;
+    double work;
   };
 
   static double since(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
   }
-  std::int64_t done() const {
+  std::int64_t steps_done() const {
     std::int64_t sum = 0;
-    for (const Task& task : tasks_) sum += task.done;
+    for (const Task& task : tasks_)
+      if (!task.as_steps) sum += task.done;
     return sum;
   }
 
@@ -115,19 +121,26 @@ class Progress {
 
   void draw(Clock::time_point now) {
     last_draw_ = now;
-    std::int64_t total = 0;
-    for (const Task& task : tasks_) total += task.total;
-    const std::int64_t steps = done();
+    double total = 0.0, work = 0.0;
+    for (const Task& task : tasks_) {
+      total += task.as_steps.value_or(1.0) * static_cast<double>(task.total);
+      work += task.as_steps.value_or(1.0) * static_cast<double>(task.done);
+    }
     // The speed is that of the last half minute; it changes when trainings of another kind begin.
-    samples_.push_back({now, steps});
+    samples_.push_back({now, steps_done(), work});
     while (samples_.size() > 2 && since(samples_.front().at, now) > 30.0) samples_.pop_front();
-    const Sample first = samples_.size() > 1 ? samples_.front() : Sample{start_, 0};
-    const double rate = static_cast<double>(steps - first.done) / std::max(1e-9, since(first.at, now));
-    const double share = static_cast<double>(steps) / static_cast<double>(std::max<std::int64_t>(total, 1));
+    const Sample first = samples_.size() > 1 ? samples_.front() : Sample{start_, 0, 0.0};
+    const double seconds = std::max(1e-9, since(first.at, now));
+    const double rate = static_cast<double>(samples_.back().steps - first.steps) / seconds;
+    const double pace = (work - first.work) / seconds;
+    const double share = work / std::max(total, 1e-9);
     char percent[8];
     std::snprintf(percent, sizeof(percent), "%3d %%", static_cast<int>(share * 100.0));
-    std::string tail = std::string(percent) + "  " + format_count(rate) + " steps/s" + jct_text();
-    if (rate > 0.0) tail += ", " + format_clock(static_cast<double>(total - steps) / rate) + " left";
+    std::string tail = percent;
+    if (rate > 0.0)
+      tail += "  " + (rate < 9.995 ? format_three(rate) : format_count(rate)) + " " + unit_ + "/s";
+    tail += jct_text();
+    if (pace > 0.0) tail += ", " + format_clock((total - work) / pace) + " left";
     if (!terminal_) {
       std::fprintf(stream_, "%s: %s\n", title_.c_str(), tail.c_str());
       std::fflush(stream_);
@@ -148,7 +161,7 @@ class Progress {
   }
 
   std::mutex mutex_;
-  std::string title_;
+  std::string title_, unit_;
   std::FILE* stream_;
   bool terminal_;
   bool finished_ = false;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -66,6 +67,13 @@ struct ReferenceLevel {
   double jct_s = 0.0;
 };
 
+/// A file beside those that every report has.
+struct ExtraFile {
+  std::string name;     ///< "mara.actor": one that is replaced with the report
+  std::string meaning;  ///< one sentence, for the page
+  std::function<mara::Status(const std::string& path)> write;
+};
+
 /// Everything a report is made of.
 struct ReportInput {
   std::string workload;  ///< one sentence: which jobs, how many, over what time
@@ -77,9 +85,10 @@ struct ReportInput {
   std::vector<ReferenceLevel> validation;
   std::string return_label = "team return";  ///< which return train_return is, for the axis
   std::vector<std::string> notes;            ///< sentences to show below the table
-  std::uint64_t seed = 1;                    ///< of the bootstrap
-  std::optional<double> total_seconds;       ///< wall-clock time of the whole experiment
-  std::string timeline_policy = "mara";      ///< whose timeline is drawn beside that of the best rule
+  std::vector<ExtraFile> files;
+  std::uint64_t seed = 1;                ///< of the bootstrap
+  std::optional<double> total_seconds;   ///< wall-clock time of the whole experiment
+  std::string timeline_policy = "mara";  ///< whose timeline is drawn beside that of the best rule
 };
 
 /// The rows of the table, one per name, in order of first appearance. The best rule is the one of

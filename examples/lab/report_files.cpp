@@ -22,13 +22,17 @@ namespace lab {
 namespace fs = std::filesystem;
 namespace {
 
+/// Where a report is written until it is whole.
+constexpr const char* kFreshFolder = ".mara-report.new-XXXXXX";
+
 mara::Error io_error(const fs::path& path, const std::string& what) {
   return mara::Error{mara::ErrorCode::kIo, path.string() + ": " + what};
 }
 
 /// Whether a report writes files of this name.
 bool is_report_file(const std::string& name) {
-  if (name == "index.html" || name == "summary.json" || name == "jobs.csv") return true;
+  if (name == "index.html" || name == "summary.json" || name == "jobs.csv" || name == "mara.actor")
+    return true;
   const bool image = name.ends_with(".svg") || name.ends_with(".png");
   return image && (name.starts_with("policies.") || name.starts_with("learning_curves.") ||
                    name.starts_with("timeline_"));
@@ -78,6 +82,11 @@ mara::Status check_folder(const fs::path& out) {
   if (!fs::is_directory(parent, code)) return io_error(parent, "is not a folder");
   if (::access(parent.c_str(), W_OK | X_OK) != 0)
     return io_error(parent, "cannot be written: " + std::string(std::strerror(errno)));
+  // Permissions do not say everything (/proc, a full table of inodes): try.
+  std::string probe = (parent / kFreshFolder).string();
+  if (::mkdtemp(probe.data()) == nullptr)
+    return io_error(parent, "no folder can be created there: " + std::string(std::strerror(errno)));
+  ::rmdir(probe.c_str());
   return {};
 }
 
@@ -154,7 +163,7 @@ mara::Status write_report(const ReportInput& input, const std::vector<PolicyRow>
   std::error_code code;
   fs::create_directories(place.parent_path(), code);
   if (code) return io_error(place.parent_path(), "cannot be created: " + code.message());
-  std::string fresh = (place.parent_path() / ("." + place.filename().string() + ".new-XXXXXX")).string();
+  std::string fresh = (place.parent_path() / kFreshFolder).string();
   if (::mkdtemp(fresh.data()) == nullptr)
     return io_error(fresh, "cannot be created: " + std::string(std::strerror(errno)));
   FolderGuard guard{fresh};
@@ -171,6 +180,9 @@ mara::Status write_report(const ReportInput& input, const std::vector<PolicyRow>
   if (auto written = write_file(guard.path / "summary.json", summary); !written) return written;
   if (auto written = write_file(guard.path / "index.html", render_page(input, rows, *figures)); !written)
     return written;
+
+  for (const ExtraFile& extra : input.files)
+    if (auto written = extra.write((guard.path / extra.name).string()); !written) return written;
 
   if (auto placed = put_in_place(guard.path, place); !placed) return placed;
   // What was in the folder and is not a report's comes along (checkpoints, the user's own files).

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "files.hpp"
 #include "format.hpp"
 #include "mara/math/statistics.hpp"
 #include "mara/simulation/job_log.hpp"
@@ -177,6 +178,10 @@ void print_text(const TraceOptions& options, const TraceSummary& summary,
 }  // namespace
 
 mara::Status run_trace(const TraceOptions& options) {
+  if (!options.fit.empty()) {
+    const auto is_model = [](const std::string& path) { return mara::load_workload_model(path).has_value(); };
+    if (auto ready = check_target_file(options.fit, "--fit", is_model); !ready) return ready;
+  }
   const auto trace = mara::read_trace(options.file, options.format);
   if (!trace) return trace.error();
   std::optional<mara::WorkloadModel> model;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kWorkloads = 8;
 
-/// Mean log ratio of the list scheduler's JCT to that of heSRPT over a set of workloads: the same for a crowded as for a
-/// quiet workload.
+/// Mean log ratio of the list scheduler's JCT to that of heSRPT over a set of workloads: the same for a
+/// crowded as for a quiet workload.
 struct TuningSet {
   std::vector<std::vector<Job>> workloads;
   std::vector<double> reference;
@@ -59,6 +59,7 @@ ListParameters parameters_of(std::span<const double> theta) {
 }  // namespace
 
 Status run_tune(const TuneOptions& options) {
+  if (const Status ready = check_expert_target(options.out); !ready) return ready;
   const auto start = load_expert(options.expert);
   if (!start) return start.error();
   ScenarioOptions wanted;
@@ -80,18 +81,22 @@ Status run_tune(const TuneOptions& options) {
   config.population = options.population;
   config.elite = std::max(2, options.population / 6);
   config.seed = options.seed;
-  config.threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  config.threads = options.threads > 0 ? options.threads
+                                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const std::vector<double> spread = {.5, .5, .5, .5, .5, .7, .3, .5, .5, .5, .4, .3, .5, .5, .4, .3};
-  Progress progress("tuning");
+  Progress progress("tuning", "iterations");
   const std::size_t task = progress.add("tuned-list", options.iterations);
   Status status;
-  // New workloads every iteration (common to its candidates), so that the parameters cannot fit one set by heart.
+  // New workloads every iteration (common to its candidates), so that the parameters cannot fit one set by
+  // heart.
   const auto tuned = minimise_cross_entropy(
       start->theta, spread,
       [&](std::span<const double> theta, int) { return set->cost(scenario, parameters_of(theta)); }, config,
       [&](const CrossEntropyProgress& done, std::span<const double>) {
         progress.update(task, done.iteration + 1);
-        if (auto next = TuningSet::draw(scenario, options.seed + 1 + static_cast<std::uint64_t>(done.iteration)); next) {
+        if (auto next =
+                TuningSet::draw(scenario, options.seed + 1 + static_cast<std::uint64_t>(done.iteration));
+            next) {
           *set = std::move(*next);
         } else {
           status = next.error();
@@ -102,21 +107,25 @@ Status run_tune(const TuneOptions& options) {
   if (!tuned) return tuned.error();
   const ListParameters best = parameters_of(*tuned);
   std::string command = "mara-lab tune";
-  if (!options.trace.empty()) command += " --trace " + std::filesystem::path(options.trace).filename().string();
-  command += " --iterations " + std::to_string(options.iterations) + " --population " + std::to_string(options.population) +
-             " --seed " + std::to_string(options.seed);
+  if (!options.trace.empty())
+    command += " --trace " + std::filesystem::path(options.trace).filename().string();
+  command += " --iterations " + std::to_string(options.iterations) + " --population " +
+             std::to_string(options.population) + " --seed " + std::to_string(options.seed);
   if (const Status saved = save_expert(options.out, best, command); !saved) return saved;
-  const double before = std::exp(held_out->cost(scenario, *start)), after = std::exp(held_out->cost(scenario, best));
+  const double before = std::exp(held_out->cost(scenario, *start)),
+               after = std::exp(held_out->cost(scenario, best));
   if (options.json) {
     nlohmann::json json;
     json["theta"] = best.theta;
     json["held_out_jct_over_hesrpt_before"] = before;
     json["held_out_jct_over_hesrpt_after"] = after;
     json["file"] = options.out;
-    std::cout << json.dump(2) << '\n';
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
-    std::printf("mean JCT over that of hesrpt, on %d workloads not used for tuning: %.4f before, %.4f after\nwritten: %s\n",
-                kWorkloads, before, after, options.out.c_str());
+    std::printf(
+        "mean JCT over that of hesrpt, on %d workloads not used for tuning: %.4f before, %.4f "
+        "after\nwritten: %s\n",
+        kWorkloads, before, after, options.out.c_str());
   }
   return {};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Everything of mara but interop/, whose adapters are included one by one. A program that only deploys an actor
-// includes <mara/deploy/deploy.hpp> instead.
+// Everything of mara but interop/, whose adapters are included one by one. A program that only deploys an
+// actor includes <mara/deploy/deploy.hpp> instead.
 
 // In the order of the floors:
 // clang-format off
@@ -30,6 +30,7 @@
 
 #include "mara/flow/matching.hpp"
 #include "mara/flow/velocity_field.hpp"
+#include "mara/simulation/interval_log.hpp"
 #include "mara/simulation/job_log.hpp"
 #include "mara/simulation/metrics.hpp"
 #include "mara/simulation/simulate.hpp"
@@ -42,6 +43,7 @@
 #include "mara/critic/centralized.hpp"
 #include "mara/expert/cross_entropy.hpp"
 #include "mara/expert/list_scheduler.hpp"
+#include "mara/expert/tuned_list.hpp"
 
 #include "mara/guidance/flow_from_expert.hpp"
 #include "mara/guidance/flow_policy.hpp"

@@ -1,11 +1,13 @@
-// The masked categorical distribution against hand-computed values, and against everything that is not a number.
+// The masked categorical distribution against hand-computed values, and against everything that is not a
+// number.
+#include "mara/action/masked_categorical.hpp"
+
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "catch.hpp"
-#include "mara/action/masked_categorical.hpp"
 
 using namespace mara;
 

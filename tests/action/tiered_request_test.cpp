@@ -1,10 +1,11 @@
 // Tiers, the option space of a job, and its masks.
+#include "mara/action/tiered_request.hpp"
+
 #include <cstdint>
 #include <limits>
 #include <string>
 
 #include "catch.hpp"
-#include "mara/action/tiered_request.hpp"
 #include "mara/core/random.hpp"
 
 using namespace mara;
@@ -52,8 +53,8 @@ TEST_CASE("options and grants are inverse to each other", "[tier]") {
   STATIC_REQUIRE(Request::kOptions == 10);
   CHECK(Request::option(0, Tier::kHalf) == 1);
   CHECK(Request::option(2, Tier::kDouble) == 9);
-  for (const std::int64_t requested : {std::int64_t{250}, std::int64_t{1000}, std::int64_t{2000}, std::int64_t{3000},
-                                       std::int64_t{8000}}) {
+  for (const std::int64_t requested :
+       {std::int64_t{250}, std::int64_t{1000}, std::int64_t{2000}, std::int64_t{3000}, std::int64_t{8000}}) {
     for (const int most : {1, 2, 8, 16}) {
       const Job job = job_of(Milli{requested}, most);
       int existing = 0;
@@ -93,10 +94,11 @@ TEST_CASE("possible says what an empty cluster could grant, mask what the ledger
     Cluster cluster;
     const std::size_t types = 1 + random.below(3);
     for (std::size_t t = 0; t < types; ++t) {
-      cluster.types.push_back(pool(std::string(1, static_cast<char>('a' + t)), static_cast<int>(1 + random.below(8)),
-                                   1000 * (1 + random.below(4))));
+      cluster.types.push_back(pool(std::string(1, static_cast<char>('a' + t)),
+                                   static_cast<int>(1 + random.below(8)), 1000 * (1 + random.below(4))));
     }
-    Job job = job_of(random.below(4) == 0 ? Milli{1 + random.below(999)} : Milli::whole(1 + random.below(5)), 8);
+    Job job =
+        job_of(random.below(4) == 0 ? Milli{1 + random.below(999)} : Milli::whole(1 + random.below(5)), 8);
     job.demand = {random.below(4500), Milli{random.below(20000)}, random.below(80 * 1024)};
     for (double& speed : job.type_speed) speed = random.below(4) == 0 ? 0.0 : 1.0;
 

@@ -7,4 +7,6 @@ struct Bare {
   static constexpr int kOptions = 3;
 };
 
-int main() { return mara::check_action_space<Bare>() ? 0 : 1; }
+int main() {
+  return mara::check_action_space<Bare>() ? 0 : 1;
+}

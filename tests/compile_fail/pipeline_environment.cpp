@@ -7,4 +7,6 @@ struct Silent : toy::Environment {
   void reset(std::uint64_t seed);
 };
 
-int main() { return mara::check_environment<Silent>() ? 0 : 1; }
+int main() {
+  return mara::check_environment<Silent>() ? 0 : 1;
+}

@@ -7,4 +7,6 @@ struct Forgetful : mara::guidance::None {
   void policy_loss(mara::Tape<float>&, mara::Var, const mara::guidance::PolicyTerms&) const {}
 };
 
-int main() { return mara::check_guidance<Forgetful>() ? 0 : 1; }
+int main() {
+  return mara::check_guidance<Forgetful>() ? 0 : 1;
+}

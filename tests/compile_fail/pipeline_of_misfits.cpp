@@ -1,14 +1,14 @@
-// A pipeline of an environment that is none: the first error is the check's, and nothing of the learner is instantiated.
-// EXPECT: ^([^e]|e[^r]|er[^r])*error: static[ _]assert[a-z]* failed(: | due to requirement '[^']*' .)mara: the environment needs
-// EXPECT: EnvironmentCheck<[^>]*Nothing>
-#include "mara/pipeline/pipeline.hpp"
-
+// A pipeline of an environment that is none: the first error is the check's, and nothing of the learner is
+// instantiated. EXPECT: ^([^e]|e[^r]|er[^r])*error: static[ _]assert[a-z]* failed(: | due to requirement
+// '[^']*' .)mara: the environment needs EXPECT: EnvironmentCheck<[^>]*Nothing>
 #include "mara/learning/mappo_policy.hpp"
+#include "mara/pipeline/pipeline.hpp"
 #include "toy.hpp"
 
 struct Nothing {};
 
-using Empty =
-    mara::Pipeline<Nothing, toy::Actions, toy::Critic, toy::Guidance, mara::learning::Mappo<8>>;
+using Empty = mara::Pipeline<Nothing, toy::Actions, toy::Critic, toy::Guidance, mara::learning::Mappo<8>>;
 
-int main() { return static_cast<int>(sizeof(Empty)); }
+int main() {
+  return static_cast<int>(sizeof(Empty));
+}

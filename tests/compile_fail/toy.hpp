@@ -46,8 +46,9 @@ struct Learner {
     struct Report {};
     struct Flow {};
     struct Actor {};
-    static mara::Result<std::unique_ptr<Trainer>> create(const Config& config, const std::function<E(int)>& make,
-                                                         G guidance, std::shared_ptr<const Flow> flow);
+    static mara::Result<std::unique_ptr<Trainer>> create(const Config& config,
+                                                         const std::function<E(int)>& make, G guidance,
+                                                         std::shared_ptr<const Flow> flow);
     mara::Result<Report> update();
     std::int64_t env_steps() const;
     const Actor& actor() const;

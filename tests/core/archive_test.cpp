@@ -1,4 +1,6 @@
 // The checkpoint archive: what goes in comes out, and no damaged file is taken for a whole one.
+#include "mara/core/archive.hpp"
+
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/core/archive.hpp"
 
 using namespace mara;
 
@@ -163,7 +164,7 @@ TEST_CASE("lengths that exceed the file are refused even under a right checksum"
   REQUIRE(small_archive().write(file.path));
   Bytes body = file.read();
   body.resize(body.size() - 8);
-  const std::size_t kind_length = 12, name_length = kind_length + 4 + 6;  // "sample"
+  const std::size_t kind_length = 12, name_length = kind_length + 4 + 6;           // "sample"
   const std::size_t element_size = name_length + 4 + 7, count = element_size + 4;  // "numbers"
   std::vector<float> numbers{4.0f};
   SECTION("the kind's length") {

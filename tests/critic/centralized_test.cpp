@@ -1,9 +1,10 @@
 // The centralised critic: one value per global state, the same on the tape and without it.
+#include "mara/critic/centralized.hpp"
+
 #include <cmath>
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/critic/centralized.hpp"
 
 using namespace mara;
 
@@ -67,6 +68,8 @@ TEST_CASE("gradients reach the critic's parameters", "[critic]") {
 TEST_CASE("one stream, one critic", "[critic]") {
   Random a(3), b(3), c(4);
   const Model one(a), two(b), other(c);
-  CHECK(std::equal(one.network().parameters().begin(), one.network().parameters().end(), two.network().parameters().begin()));
-  CHECK_FALSE(std::equal(one.network().parameters().begin(), one.network().parameters().end(), other.network().parameters().begin()));
+  CHECK(std::equal(one.network().parameters().begin(), one.network().parameters().end(),
+                   two.network().parameters().begin()));
+  CHECK_FALSE(std::equal(one.network().parameters().begin(), one.network().parameters().end(),
+                         other.network().parameters().begin()));
 }

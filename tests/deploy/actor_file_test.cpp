@@ -65,8 +65,8 @@ TEST_CASE("a file of another shape is refused by name", "[deploy]") {
   const auto wider = deploy::Actor<3, 16, 16>::load(path.path, 8);
   REQUIRE_FALSE(wider);
   CHECK(wider.error().code == ErrorCode::kShapeMismatch);
-  CHECK(wider.error().message == path.path + ": sizes = " + inputs + "-16-8-10, the actor is compiled for " + inputs +
-                                     "-16-16-10");
+  CHECK(wider.error().message ==
+        path.path + ": sizes = " + inputs + "-16-8-10, the actor is compiled for " + inputs + "-16-16-10");
   const auto deeper = deploy::Actor<3, 16, 8, 8>::load(path.path, 8);
   REQUIRE_FALSE(deeper);
   const auto fewer_types = deploy::Actor<2, 16, 8>::load(path.path, 8);
@@ -87,7 +87,8 @@ TEST_CASE("every field is checked", "[deploy]") {
   bad = good;
   bad.parameters.pop_back();
   CHECK(load_error(bad).code == ErrorCode::kShapeMismatch);
-  CHECK(load_error(bad).message.rfind("parameters: " + std::to_string(bad.parameters.size()) + " numbers", 0) == 0);
+  CHECK(load_error(bad).message.rfind("parameters: " + std::to_string(bad.parameters.size()) + " numbers",
+                                      0) == 0);
   bad = good;
   bad.types = 0;
   CHECK(load_error(bad).message == "types = 0, must be at least 1");
@@ -116,7 +117,8 @@ TEST_CASE("weights trained on other observations are refused", "[deploy]") {
   deploy::ActorFile bad = good;
   std::swap(bad.reference_numbers[0], bad.reference_numbers[7]);  // as if two features had changed places
   CHECK(load_error(bad).code == ErrorCode::kShapeMismatch);
-  CHECK(load_error(bad).message.rfind("was trained on other observations: number 0 of the reference state was", 0) == 0);
+  CHECK(load_error(bad).message.rfind(
+            "was trained on other observations: number 0 of the reference state was", 0) == 0);
   bad = good;
   bad.reference_numbers[3] = std::nanf("");
   CHECK(load_error(bad).message.rfind("was trained on other observations: number 3", 0) == 0);
@@ -176,5 +178,6 @@ TEST_CASE("saving to where nothing can be written is an error", "[deploy]") {
 TEST_CASE("max_agents is checked on loading", "[deploy]") {
   const TemporaryPath path("mara_actor_agents");
   small_actor().save(path.path).value();
-  CHECK(SmallActor::load(path.path, 0).error().message == path.path + ": max_agents = 0, must be in [1, 1000000]");
+  CHECK(SmallActor::load(path.path, 0).error().message ==
+        path.path + ": max_agents = 0, must be in [1, 1000000]");
 }

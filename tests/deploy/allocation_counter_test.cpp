@@ -1,4 +1,5 @@
-// Replaces operator new for the program; alone in its file, since compilers mistrust what they see of both sides.
+// Replaces operator new for the program; alone in its file, since compilers mistrust what they see of both
+// sides.
 #include "allocation_counter.hpp"
 
 #include <atomic>
@@ -17,14 +18,26 @@ void* checked(void* memory) {
 
 }  // namespace
 
-std::size_t mara::test::allocations() noexcept { return count.load(); }
+std::size_t mara::test::allocations() noexcept {
+  return count.load();
+}
 
-void* operator new(std::size_t size) { return checked(std::malloc(size > 0 ? size : 1)); }
+void* operator new(std::size_t size) {
+  return checked(std::malloc(size > 0 ? size : 1));
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto align = static_cast<std::size_t>(alignment);
   return checked(std::aligned_alloc(align, (size + align - 1) / align * align));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}

@@ -63,7 +63,8 @@ inline Situation random_situation(std::uint64_t seed, std::size_t count) {
     Job job;
     job.id = static_cast<std::int64_t>(i);
     job.submit_s = s.now_s * random.uniform();
-    job.requested = random.below(5) == 0 ? Milli{1 + random.below(999)} : Milli::whole(std::int64_t{1} << random.below(4));
+    job.requested = random.below(5) == 0 ? Milli{1 + random.below(999)}
+                                         : Milli::whole(std::int64_t{1} << random.below(4));
     job.max_gpus = static_cast<int>(std::max<std::int64_t>(1, 2 * job.requested.units()));
     job.work = random.log_normal(7.0, 1.5);
     job.demand = {random.below(3) == 0 ? 30000 : 8000, Milli{random.below(4000)}, random.below(9000)};
@@ -102,7 +103,8 @@ inline std::vector<Grant> held(const DecisionView& view) {
 /// A path in the temporary folder; the file goes with the object.
 struct TemporaryPath {
   std::string path;
-  explicit TemporaryPath(const std::string& name) : path((std::filesystem::temp_directory_path() / name).string()) {
+  explicit TemporaryPath(const std::string& name)
+      : path((std::filesystem::temp_directory_path() / name).string()) {
     std::filesystem::remove(path);
   }
   ~TemporaryPath() {

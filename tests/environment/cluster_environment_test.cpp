@@ -1,4 +1,7 @@
-// The scheduling game: rewards by hand and against a simulation of the same decisions, ends, masks and errors.
+// The scheduling game: rewards by hand and against a simulation of the same decisions, ends, masks and
+// errors.
+#include "mara/environment/cluster_environment.hpp"
+
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -9,7 +12,6 @@
 
 #include "catch.hpp"
 #include "environment_helpers.hpp"
-#include "mara/environment/cluster_environment.hpp"
 #include "mara/simulation/simulate.hpp"
 
 using namespace mara;
@@ -44,7 +46,8 @@ std::vector<Job> random_jobs(std::uint64_t seed, int count, double mean_gap_s) {
   double now = 0.0;
   for (int i = 0; i < count; ++i) {
     now += random.exponential(1.0 / mean_gap_s);
-    Job job = job_of(now, 1 << random.below(3), random.log_normal(6.0, 1.2), 8, SpeedUp{SpeedUp::Kind::kPower, 0.8});
+    Job job = job_of(now, 1 << random.below(3), random.log_normal(6.0, 1.2), 8,
+                     SpeedUp{SpeedUp::Kind::kPower, 0.8});
     job.id = i;
     job.type_speed = {1.0, random.uniform(0.3, 0.9)};
     jobs.push_back(job);
@@ -55,7 +58,9 @@ std::vector<Job> random_jobs(std::uint64_t seed, int count, double mean_gap_s) {
 ClusterEnvironmentConfig two_types(int jobs = 60) {
   ClusterEnvironmentConfig config;
   config.cluster.types = {pool("fast", 4), pool("slow", 6)};
-  config.workload = [jobs](std::uint64_t seed) -> Result<std::vector<Job>> { return random_jobs(seed, jobs, 150.0); };
+  config.workload = [jobs](std::uint64_t seed) -> Result<std::vector<Job>> {
+    return random_jobs(seed, jobs, 150.0);
+  };
   config.episode_steps = 100'000;
   return config;
 }
@@ -294,7 +299,9 @@ TEST_CASE("what reset() refuses", "[environment]") {
     CHECK(environment.step().terminated);
     return status.error().message;
   };
-  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
   auto config = two_types();
   config.cluster.types.pop_back();
   CHECK(has(message(config), "1 GPU types"));

@@ -1,4 +1,7 @@
-// What agents and critic see: hand-computed numbers, finite whatever comes in, the same for any numbering of agents.
+// What agents and critic see: hand-computed numbers, finite whatever comes in, the same for any numbering of
+// agents.
+#include "mara/environment/cluster_observation.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -8,7 +11,6 @@
 
 #include "catch.hpp"
 #include "environment_helpers.hpp"
-#include "mara/environment/cluster_observation.hpp"
 
 using namespace mara;
 using namespace mara::test;
@@ -35,8 +37,12 @@ Observed<Types> observe(const DecisionView& view, double unit_s = 300.0) {
   return seen;
 }
 
-double log_time(double units) { return 0.25 * std::log(0.05 + units); }
-double log_count(double x) { return 0.25 * std::log1p(x); }
+double log_time(double units) {
+  return 0.25 * std::log(0.05 + units);
+}
+double log_count(double x) {
+  return 0.25 * std::log1p(x);
+}
 
 void require_close(const float* got, const std::vector<double>& expected, const char* what) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -67,36 +73,98 @@ TEST_CASE("two jobs by hand", "[observation]") {
 
   const auto seen = observe<2>(scene.view(), 100.0);
   CHECK(seen.order == std::vector<std::uint32_t>{0, 1});
-  const std::vector<double> first{
-      log_time(1.0), log_time(2.0),          // remaining on 2 GPUs of each type: 100 s, 200 s
-      1.0, 0.5,                              // speeds relative to its best
-      log_time(4.0), 1.0 / 3.0, 1.0,         // total; log2(2)/3; log2 S(2) of a linear job
-      0, 0, 0, 0, 0, 1, 0,                   // holds option 1 + 1 * 3 + 1
-      0.5 * std::log1p(200.0 / 400.0), log_count(2.0),  // age 200 s
-      0.0, 0.0, 0.0, 0.0,                    // first in turn: nothing ahead, nothing held before it
-      0.0, 0.0,                              // nor after it
-      0.0, 1.0, 1.0,                         // own class ahead; half of 2 and double of 2 exist
-      0.3, 1.0, 0.5 * std::log1p(1.0), 0.0};
-  const std::vector<double> second{
-      log_time(4.0), 1.5, 1.0, 0.0, log_time(4.0), 0.0, 0.5, 1, 0, 0, 0, 0, 0, 0,
-      0.5 * std::log1p(50.0 / 400.0), log_count(0.5),
-      0.5, std::log1p(2.0 / 12.0), 0.0, 2.0 / 8.0,  // behind one agent that asked for 2 and holds 2 of 8 slow
-      0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, log_count(1.0)};
+  const std::vector<double> first{log_time(1.0),
+                                  log_time(2.0),  // remaining on 2 GPUs of each type: 100 s, 200 s
+                                  1.0,
+                                  0.5,  // speeds relative to its best
+                                  log_time(4.0),
+                                  1.0 / 3.0,
+                                  1.0,  // total; log2(2)/3; log2 S(2) of a linear job
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  1,
+                                  0,  // holds option 1 + 1 * 3 + 1
+                                  0.5 * std::log1p(200.0 / 400.0),
+                                  log_count(2.0),  // age 200 s
+                                  0.0,
+                                  0.0,
+                                  0.0,
+                                  0.0,  // first in turn: nothing ahead, nothing held before it
+                                  0.0,
+                                  0.0,  // nor after it
+                                  0.0,
+                                  1.0,
+                                  1.0,  // own class ahead; half of 2 and double of 2 exist
+                                  0.3,
+                                  1.0,
+                                  0.5 * std::log1p(1.0),
+                                  0.0};
+  const std::vector<double> second{log_time(4.0),
+                                   1.5,
+                                   1.0,
+                                   0.0,
+                                   log_time(4.0),
+                                   0.0,
+                                   0.5,
+                                   1,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0.5 * std::log1p(50.0 / 400.0),
+                                   log_count(0.5),
+                                   0.5,
+                                   std::log1p(2.0 / 12.0),
+                                   0.0,
+                                   2.0 / 8.0,  // behind one agent that asked for 2 and holds 2 of 8 slow
+                                   0.0,
+                                   0.0,
+                                   0.0,
+                                   0.0,
+                                   1.0,
+                                   0.0,
+                                   0.0,
+                                   0.0,
+                                   log_count(1.0)};
   REQUIRE(first.size() == 29);
   REQUIRE(second.size() == 29);
   require_close(seen.rows.data(), first, "running");
   require_close(seen.rows.data() + Observation::kSize, second, "waiting");
 
   const double work = (100.0 * 2.0 + 400.0 * 1.0) / 12.0 / 100.0;
-  const std::vector<double> global{
-      1.0, 0.75,                                   // free per type
-      0.5, 0.5,                                    // one job runs on one type, one on two
-      log_count(2), log_count(1), std::log1p(3.0 / 12.0), std::log1p(1.0 / 12.0), std::log1p(1.0 / 12.0),
-      log_time(1), log_time(1), log_time(4), log_time(4), log_time(4),  // quantiles of remaining time
-      log_count(2), log_count(2),                  // younger than 4 and than 16 units
-      log_count(work), (1.0 + 0.5) / 2.0, 0.5 / 3.0, 0.5,
-      0.0, log_count(1), log_count(5.0), log_count(4.0), log_count(2.5),
-      0.25 * (std::log1p(0.5) + std::log1p(0.125)), log_count(std::log1p(0.5) + std::log1p(0.125)), 0.0};
+  const std::vector<double> global{1.0,
+                                   0.75,  // free per type
+                                   0.5,
+                                   0.5,  // one job runs on one type, one on two
+                                   log_count(2),
+                                   log_count(1),
+                                   std::log1p(3.0 / 12.0),
+                                   std::log1p(1.0 / 12.0),
+                                   std::log1p(1.0 / 12.0),
+                                   log_time(1),
+                                   log_time(1),
+                                   log_time(4),
+                                   log_time(4),
+                                   log_time(4),  // quantiles of remaining time
+                                   log_count(2),
+                                   log_count(2),  // younger than 4 and than 16 units
+                                   log_count(work),
+                                   (1.0 + 0.5) / 2.0,
+                                   0.5 / 3.0,
+                                   0.5,
+                                   0.0,
+                                   log_count(1),
+                                   log_count(5.0),
+                                   log_count(4.0),
+                                   log_count(2.5),
+                                   0.25 * (std::log1p(0.5) + std::log1p(0.125)),
+                                   log_count(std::log1p(0.5) + std::log1p(0.125)),
+                                   0.0};
   REQUIRE(global.size() == 28);
   require_close(seen.global.data(), global, "global");
   // The cluster's part of every row is the beginning of the critic's state.
@@ -105,14 +173,17 @@ TEST_CASE("two jobs by hand", "[observation]") {
       CHECK(seen.rows[i * Observation::kSize + Observation::kOwn + c] == seen.global[c]);
 }
 
-TEST_CASE("the shorter of two jobs that are alike otherwise has the earlier turn; equal ones keep their order", "[observation]") {
+TEST_CASE(
+    "the shorter of two jobs that are alike otherwise has the earlier turn; equal ones keep their order",
+    "[observation]") {
   Scene scene;
   scene.cluster.types = {pool("fast", 4), pool("slow", 8)};
   for (const double seconds : {900.0, 30.0, 100.0, 30.0, 5000.0}) scene.add(job_of(0.0, 2, seconds));
   CHECK(observe<2>(scene.view()).order == std::vector<std::uint32_t>{1, 3, 2, 0, 4});
 }
 
-TEST_CASE("the unit of time is all that matters: everything 128 times slower looks the same", "[observation]") {
+TEST_CASE("the unit of time is all that matters: everything 128 times slower looks the same",
+          "[observation]") {
   Random random(4);
   int compared = 0;
   for (int trial = 0; trial < 100; ++trial) {
@@ -122,7 +193,8 @@ TEST_CASE("the unit of time is all that matters: everything 128 times slower loo
     for (Job& job : slow.jobs) job.work *= 128.0, job.submit_s *= 128.0;
     for (JobState& state : slow.active) state.remaining_work *= 128.0, state.overhead_left_s *= 128.0;
     bool tiny = false;  // run times below a second are capped, which is not scale free
-    for (const Job& job : scene.jobs) tiny = tiny || job.work / (2.0 * job.speed_up(job.requested.as_double())) < 1.0;
+    for (const Job& job : scene.jobs)
+      tiny = tiny || job.work / (2.0 * job.speed_up(job.requested.as_double())) < 1.0;
     if (tiny || scene.active.empty()) continue;
     ++compared;
     const auto seen = observe<3>(scene.view(), 300.0), same = observe<3>(slow.view(), 128.0 * 300.0);
@@ -148,16 +220,20 @@ TEST_CASE("renumbering the agents renumbers the rows", "[observation]") {
       CHECK(permutation[permuted.order[i]] == seen.order[i]);
       for (std::size_t c = 0; c < kSize; ++c) {
         const float a = seen.rows[permutation[i] * kSize + c], b = permuted.rows[i * kSize + c];
-        if (std::fabs(a - b) > 1e-6f * std::max(1.0f, std::fabs(a))) FAIL("agent " << i << ", entry " << c << ": " << a << ", " << b);
+        if (std::fabs(a - b) > 1e-6f * std::max(1.0f, std::fabs(a)))
+          FAIL("agent " << i << ", entry " << c << ": " << a << ", " << b);
       }
     }
-    for (std::size_t c = 0; c < seen.global.size(); ++c) CHECK(permuted.global[c] == Approx(seen.global[c]).margin(1e-6));
+    for (std::size_t c = 0; c < seen.global.size(); ++c)
+      CHECK(permuted.global[c] == Approx(seen.global[c]).margin(1e-6));
   }
 }
 
 TEST_CASE("extreme and broken readings stay finite, and every agent has one turn", "[observation]") {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
-  const double extremes[] = {0.0, 1e-300, 1e300, std::numeric_limits<double>::max(), kInf, kNan, -1.0, -1e300};
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
+                   kInf = std::numeric_limits<double>::infinity();
+  const double extremes[] = {0.0,  1e-300, 1e300, std::numeric_limits<double>::max(),
+                             kInf, kNan,   -1.0,  -1e300};
   Random random(6);
   const auto pick = [&](double usual) { return random.below(3) == 0 ? extremes[random.below(8)] : usual; };
   for (int trial = 0; trial < 500; ++trial) {

@@ -69,22 +69,24 @@ Scene random_scene(Random& random, std::size_t most, bool fractions = true) {
   Scene scene;
   const std::size_t types = 1 + random.below(Types);
   for (std::size_t t = 0; t < types; ++t) {
-    scene.cluster.types.push_back(
-        pool(std::string(1, static_cast<char>('a' + t)), static_cast<int>(1 + random.below(9)), 1000 * (1 + random.below(4))));
+    scene.cluster.types.push_back(pool(std::string(1, static_cast<char>('a' + t)),
+                                       static_cast<int>(1 + random.below(9)), 1000 * (1 + random.below(4))));
   }
   scene.now_s = random.uniform(0.0, 1e5);
   Allocation held(scene.cluster);
   const std::size_t agents = random.below(static_cast<std::uint32_t>(most + 1));
   held.reset(agents);
   for (std::size_t i = 0; i < agents; ++i) {
-    Job job = job_of(random.uniform(0.0, scene.now_s), static_cast<int>(1 + random.below(5)), random.log_normal(6.0, 1.5), 8,
-                     SpeedUp{SpeedUp::Kind::kPower, random.uniform(0.5, 1.0)});
+    Job job =
+        job_of(random.uniform(0.0, scene.now_s), static_cast<int>(1 + random.below(5)),
+               random.log_normal(6.0, 1.5), 8, SpeedUp{SpeedUp::Kind::kPower, random.uniform(0.5, 1.0)});
     if (fractions && random.below(4) == 0) job.requested = Milli{1 + random.below(999)};
     job.demand = {random.below(4000), Milli{random.below(6000)}, random.below(20000)};
     for (double& speed : job.type_speed) speed = random.below(4) == 0 ? 0.0 : random.uniform(0.1, 2.0);
     Grant grant;
     if (random.below(2) == 0) {
-      grant = TieredRequest<Types>::grant(job, static_cast<int>(random.below(TieredRequest<Types>::kOptions)));
+      grant =
+          TieredRequest<Types>::grant(job, static_cast<int>(random.below(TieredRequest<Types>::kOptions)));
       if (!held.claim(i, job.demand, grant)) grant = {};
     }
     const std::size_t agent = scene.add(job, grant);

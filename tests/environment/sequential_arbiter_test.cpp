@@ -1,4 +1,6 @@
 // The arbiter under requests of every kind: nothing is ever exceeded, and nothing that fits is left idle.
+#include "mara/environment/sequential_arbiter.hpp"
+
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -6,7 +8,6 @@
 
 #include "catch.hpp"
 #include "environment_helpers.hpp"
-#include "mara/environment/sequential_arbiter.hpp"
 
 using namespace mara;
 using namespace mara::test;
@@ -15,17 +16,23 @@ namespace {
 
 int hostile_option(Random& random) {
   switch (random.below(6)) {
-    case 0: return std::numeric_limits<int>::min();
-    case 1: return std::numeric_limits<int>::max();
-    case 2: return -static_cast<int>(random.below(100));
-    case 3: return static_cast<int>(random());
-    default: return static_cast<int>(random.below(12));
+    case 0:
+      return std::numeric_limits<int>::min();
+    case 1:
+      return std::numeric_limits<int>::max();
+    case 2:
+      return -static_cast<int>(random.below(100));
+    case 3:
+      return static_cast<int>(random());
+    default:
+      return static_cast<int>(random.below(12));
   }
 }
 
 }  // namespace
 
-TEST_CASE("hostile options never exceed a limit; the backfill leaves nothing idle that somebody could use", "[arbiter]") {
+TEST_CASE("hostile options never exceed a limit; the backfill leaves nothing idle that somebody could use",
+          "[arbiter]") {
   using Arbiter = SequentialArbiter<3>;
   using Request = TieredRequest<3>;
   Random random(1);
@@ -69,7 +76,8 @@ TEST_CASE("hostile options never exceed a limit; the backfill leaves nothing idl
   CHECK(filled > 1000);
 }
 
-TEST_CASE("the backfill prefers what was held, then the request on the fastest type with room, then half", "[arbiter]") {
+TEST_CASE("the backfill prefers what was held, then the request on the fastest type with room, then half",
+          "[arbiter]") {
   using Arbiter = SequentialArbiter<2>;
   Scene scene;
   scene.cluster.types = {pool("fast", 4), pool("slow", 4)};

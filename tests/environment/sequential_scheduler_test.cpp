@@ -1,4 +1,7 @@
-// The greedy scheduler around a policy head: no change where numbers cannot be trusted, no memory at decisions.
+// The greedy scheduler around a policy head: no change where numbers cannot be trusted, no memory at
+// decisions.
+#include "mara/environment/sequential_scheduler.hpp"
+
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -8,7 +11,6 @@
 #include "allocation_counter.hpp"
 #include "catch.hpp"
 #include "environment_helpers.hpp"
-#include "mara/environment/sequential_scheduler.hpp"
 #include "mara/nn/mlp_inference.hpp"
 
 using namespace mara;
@@ -55,7 +57,8 @@ NetworkHead<Network<Types>> random_head(std::uint64_t seed, std::size_t max_agen
 TEST_CASE("a scheduler of mara that does not throw", "[scheduler]") {
   using Greedy = SequentialScheduler<3, NetworkHead<Network<3>>>;
   STATIC_REQUIRE(Scheduler<Greedy>);
-  STATIC_REQUIRE(noexcept(std::declval<Greedy&>().decide(std::declval<const DecisionView&>(), std::declval<Allocation&>())));
+  STATIC_REQUIRE(noexcept(
+      std::declval<Greedy&>().decide(std::declval<const DecisionView&>(), std::declval<Allocation&>())));
   Greedy greedy("learnt", random_head<3>(1, 10), {}, 10);
   CHECK(greedy.name() == "learnt");
   CHECK(greedy.max_agents() == 10);
@@ -94,7 +97,8 @@ TEST_CASE("nothing asked for is still work conserving", "[scheduler]") {
 TEST_CASE("logits that are not finite change nothing of what runs", "[scheduler]") {
   Random random(3);
   for (const float bad : {kNan, std::numeric_limits<float>::infinity()}) {
-    FixedScheduler<3> scheduler("broken", FixedHead{std::vector<float>(TieredRequest<3>::kOptions, bad)}, {}, 64);
+    FixedScheduler<3> scheduler("broken", FixedHead{std::vector<float>(TieredRequest<3>::kOptions, bad)}, {},
+                                64);
     for (int trial = 0; trial < 200; ++trial) {
       const Scene scene = random_scene<3>(random, 12);
       Allocation allocation = scene.ledger();
@@ -108,7 +112,8 @@ TEST_CASE("logits that are not finite change nothing of what runs", "[scheduler]
 
 TEST_CASE("more agents than it was made for: no change, and the head is not asked", "[scheduler]") {
   Random random(4);
-  FixedScheduler<3> scheduler("small", FixedHead{std::vector<float>(TieredRequest<3>::kOptions, 0.0f), 77}, {}, 2);
+  FixedScheduler<3> scheduler("small", FixedHead{std::vector<float>(TieredRequest<3>::kOptions, 0.0f), 77},
+                              {}, 2);
   int beyond = 0;
   for (int trial = 0; trial < 200; ++trial) {
     const Scene scene = random_scene<3>(random, 12);
@@ -122,7 +127,8 @@ TEST_CASE("more agents than it was made for: no change, and the head is not aske
   CHECK(beyond > 100);
 }
 
-TEST_CASE("decide() allocates nothing up to max_agents, not even the first time or in a copy", "[scheduler]") {
+TEST_CASE("decide() allocates nothing up to max_agents, not even the first time or in a copy",
+          "[scheduler]") {
   constexpr std::size_t kAgents = 200;
   Random random(5);
   std::vector<Scene> scenes;
@@ -131,7 +137,8 @@ TEST_CASE("decide() allocates nothing up to max_agents, not even the first time 
     scenes.push_back(random_scene<3>(random, kAgents));
     ledgers.push_back(scenes.back().ledger());
   }
-  const SequentialScheduler<3, NetworkHead<Network<3>>> original("learnt", random_head<3>(6, kAgents), {}, kAgents);
+  const SequentialScheduler<3, NetworkHead<Network<3>>> original("learnt", random_head<3>(6, kAgents), {},
+                                                                 kAgents);
   auto scheduler = original;
   for (std::size_t i = 0; i < scenes.size(); ++i) {
     const DecisionView view = scenes[i].view();
@@ -156,6 +163,7 @@ TEST_CASE("renumbering the agents renumbers the decision", "[scheduler]") {
     Allocation allocation = scene.ledger(), permuted = other.ledger();
     scheduler.decide(scene.view(), allocation);
     scheduler.decide(other.view(), permuted);
-    for (std::size_t i = 0; i < permutation.size(); ++i) CHECK(permuted.grant(i) == allocation.grant(permutation[i]));
+    for (std::size_t i = 0; i < permutation.size(); ++i)
+      CHECK(permuted.grant(i) == allocation.grant(permutation[i]));
   }
 }

@@ -1,11 +1,12 @@
 // The cross-entropy method on functions whose minimum is known.
+#include "mara/expert/cross_entropy.hpp"
+
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/expert/cross_entropy.hpp"
 
 using namespace mara;
 
@@ -15,7 +16,8 @@ const std::vector<double> kTarget{1.5, -2.0, 0.25, 4.0};
 
 double quadratic(std::span<const double> x, int) {
   double sum = 3.0;
-  for (std::size_t d = 0; d < x.size(); ++d) sum += static_cast<double>(d + 1) * (x[d] - kTarget[d]) * (x[d] - kTarget[d]);
+  for (std::size_t d = 0; d < x.size(); ++d)
+    sum += static_cast<double>(d + 1) * (x[d] - kTarget[d]) * (x[d] - kTarget[d]);
   return sum;
 }
 
@@ -48,15 +50,17 @@ TEST_CASE("the same numbers on one thread and on three", "[cross-entropy]") {
   CHECK(*minimise_cross_entropy(kMean, kSd, quadratic, config) != *one);
 }
 
-TEST_CASE("reports: every iteration, falling elite means, and the best is at most the mean", "[cross-entropy]") {
+TEST_CASE("reports: every iteration, falling elite means, and the best is at most the mean",
+          "[cross-entropy]") {
   CrossEntropyConfig config;
   config.iterations = 20;
   std::vector<CrossEntropyProgress> reports;
   std::vector<double> last;
-  const auto found = minimise_cross_entropy(kMean, kSd, quadratic, config, [&](const CrossEntropyProgress& p, std::span<const double> mean) {
-    reports.push_back(p);
-    last.assign(mean.begin(), mean.end());
-  });
+  const auto found = minimise_cross_entropy(kMean, kSd, quadratic, config,
+                                            [&](const CrossEntropyProgress& p, std::span<const double> mean) {
+                                              reports.push_back(p);
+                                              last.assign(mean.begin(), mean.end());
+                                            });
   REQUIRE(found);
   CHECK(last == *found);
   REQUIRE(reports.size() == 20);
@@ -69,7 +73,8 @@ TEST_CASE("reports: every iteration, falling elite means, and the best is at mos
 }
 
 TEST_CASE("one iteration by hand: smoothing towards the elite", "[cross-entropy]") {
-  // Two candidates, the mean (0) and a sample s; cost -|x| makes s the elite, so that the new mean is smoothing * s.
+  // Two candidates, the mean (0) and a sample s; cost -|x| makes s the elite, so that the new mean is
+  // smoothing * s.
   CrossEntropyConfig config;
   config.population = 2;
   config.elite = 1;
@@ -87,7 +92,8 @@ TEST_CASE("one iteration by hand: smoothing towards the elite", "[cross-entropy]
   CHECK((*found)[0] == Approx(0.25 * sample).epsilon(1e-12));
 }
 
-TEST_CASE("costs that are not finite rank last, and only a population of them is an error", "[cross-entropy]") {
+TEST_CASE("costs that are not finite rank last, and only a population of them is an error",
+          "[cross-entropy]") {
   CrossEntropyConfig config;
   config.iterations = 40;
   config.minimum_sd = 1e-3;

@@ -1,4 +1,6 @@
 // Demonstrations: the expert's labels are its own joint decisions, whoever counts the threads.
+#include "mara/expert/demonstrations.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -9,7 +11,6 @@
 #include "catch.hpp"
 #include "environment/environment_helpers.hpp"
 #include "mara/environment/cluster_environment.hpp"
-#include "mara/expert/demonstrations.hpp"
 #include "mara/expert/list_scheduler.hpp"
 
 using namespace mara;
@@ -26,7 +27,8 @@ std::vector<Job> jobs_of(std::uint64_t seed) {
   double now = 0.0;
   for (int i = 0; i < 40; ++i) {
     now += random.exponential(1.0 / 120.0);
-    Job job = job_of(now, 1 << random.below(3), random.log_normal(6.5, 1.0), 8, SpeedUp{SpeedUp::Kind::kPower, 0.8});
+    Job job = job_of(now, 1 << random.below(3), random.log_normal(6.5, 1.0), 8,
+                     SpeedUp{SpeedUp::Kind::kPower, 0.8});
     job.id = i;
     job.type_speed = {1.0, random.uniform(0.3, 0.9)};
     jobs.push_back(job);
@@ -52,8 +54,8 @@ ListScheduler<2> expert() {
 }
 
 bool same(const Demonstrations& a, const Demonstrations& b) {
-  return a.observations == b.observations && a.masks == b.masks && a.possible == b.possible && a.current == b.current &&
-         a.target == b.target && a.env_steps == b.env_steps;
+  return a.observations == b.observations && a.masks == b.masks && a.possible == b.possible &&
+         a.current == b.current && a.target == b.target && a.env_steps == b.env_steps;
 }
 
 /// Plays the episodes with the given seeds, `choose` making the choices, and writes down every turn.
@@ -79,12 +81,15 @@ Demonstrations replay(const std::vector<std::uint64_t>& seeds, int steps,
       scheduler.prepare(view);
       scheduler.decide_rest(view, decided, rest);
       const int ideal = Request::option_of(view.job(a), rest.grant(a));
-      log.observations.insert(log.observations.end(), &rows[a * Game::kObservation], &rows[a * Game::kObservation] + Game::kObservation);
+      log.observations.insert(log.observations.end(), &rows[a * Game::kObservation],
+                              &rows[a * Game::kObservation] + Game::kObservation);
       log.masks.push_back(environment.mask(a));
       log.possible.push_back(environment.possible(a));
       log.current.push_back(static_cast<std::uint8_t>(environment.current_option(a)));
       log.target.push_back(static_cast<std::uint8_t>(ideal));
-      chosen[a] = choose ? choose(&rows[a * Game::kObservation], environment.current_option(a), environment.mask(a)) : ideal;
+      chosen[a] =
+          choose ? choose(&rows[a * Game::kObservation], environment.current_option(a), environment.mask(a))
+                 : ideal;
       decided[a] = 1;
       environment.act(a, chosen[a]);
     }

@@ -1,4 +1,6 @@
 // The parametric list scheduler against its formula written out once more, and against its own continuation.
+#include "mara/expert/list_scheduler.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,7 +13,6 @@
 #include "catch.hpp"
 #include "environment/environment_helpers.hpp"
 #include "mara/environment/cluster_observation.hpp"
-#include "mara/expert/list_scheduler.hpp"
 
 using namespace mara;
 using namespace mara::test;
@@ -26,9 +27,12 @@ ListParameters random_parameters(Random& random) {
 
 /// The documented score, straight from the text.
 template <int Types>
-double score(const DecisionView& view, std::size_t agent, int type, double k, const std::array<double, 16>& th, double unit) {
+double score(const DecisionView& view, std::size_t agent, int type, double k,
+             const std::array<double, 16>& th, double unit) {
   const auto gpus_of = [&](int t) {
-    return t < view.cluster->type_count() ? static_cast<double>(view.cluster->types[static_cast<std::size_t>(t)].gpus()) : 0.0;
+    return t < view.cluster->type_count()
+               ? static_cast<double>(view.cluster->types[static_cast<std::size_t>(t)].gpus())
+               : 0.0;
   };
   const auto can_run = [&](const Job& job, int t) {
     return job.type_speed[static_cast<std::size_t>(t)] > 0.0 && gpus_of(t) >= job.requested.as_double();
@@ -42,7 +46,8 @@ double score(const DecisionView& view, std::size_t agent, int type, double k, co
     for (int t = 1; t < Types; ++t) first = first && !can_run(job, t);
     if (first) only_first += job.requested.as_double();
   }
-  const double load = std::min(3.0, demand / gpus), pressure = std::min(3.0, only_first / std::max(1.0, gpus_of(0)));
+  const double load = std::min(3.0, demand / gpus),
+               pressure = std::min(3.0, only_first / std::max(1.0, gpus_of(0)));
   const Job& job = view.job(agent);
   const JobState& state = view.active[agent];
   double best = 0.0;
@@ -53,15 +58,20 @@ double score(const DecisionView& view, std::size_t agent, int type, double k, co
   }
   const double ideal_rate = best * job.speed_up(job.requested.as_double());
   const double b = state.remaining_work / ideal_rate / unit;
-  const double age_over_ideal = std::max(0.0, view.now_s - job.submit_s) / std::max(1.0, job.work / ideal_rate);
+  const double age_over_ideal =
+      std::max(0.0, view.now_s - job.submit_s) / std::max(1.0, job.work / ideal_rate);
   const bool keeps = state.held.type == type && state.held.gpus.as_double() == k;
-  const double cost = keeps ? state.overhead_left_s : state.started ? view.overheads.restart_s : view.overheads.start_s;
-  const double finish = state.remaining_work / (job.type_speed[static_cast<std::size_t>(type)] * job.speed_up(k)) + cost;
+  const double cost = keeps           ? state.overhead_left_s
+                      : state.started ? view.overheads.restart_s
+                                      : view.overheads.start_s;
+  const double finish =
+      state.remaining_work / (job.type_speed[static_cast<std::size_t>(type)] * job.speed_up(k)) + cost;
   double s = std::log(std::max(1e-9, finish / unit)) + (th[0] + th[9] * load) * std::log(b + 0.5);
   if (runs_on == 1) s += th[10];
   if (runs_on == Types - 1 && Types > 2) s += th[11];
   s += th[15] * std::log1p(age_over_ideal);
-  s += (th[1] + th[2] * load + th[12] * std::log2(job.speed_up(2.0)) + 0.2 * th[13] * std::log(b + 0.5)) * std::log(k);
+  s += (th[1] + th[2] * load + th[12] * std::log2(job.speed_up(2.0)) + 0.2 * th[13] * std::log(b + 0.5)) *
+       std::log(k);
   if (type == 0) s += th[3] + th[7] * load + th[14] * pressure;
   if (type == 1) s += th[4] + th[8] * load;
   if (keeps) s -= th[5];
@@ -169,7 +179,8 @@ TEST_CASE("who goes on after others did as decide() would ends where decide() do
   CHECK(changed > 100);
 }
 
-TEST_CASE("after anything that others did the rest stays within every limit and is the expert's own", "[list]") {
+TEST_CASE("after anything that others did the rest stays within every limit and is the expert's own",
+          "[list]") {
   Random random(3);
   for (int trial = 0; trial < 500; ++trial) {
     const Scene scene = random_scene<3>(random, 12);

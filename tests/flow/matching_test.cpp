@@ -1,11 +1,12 @@
 // Conditional flow matching against closed forms, and what it refuses.
+#include "mara/flow/matching.hpp"
+
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/flow/matching.hpp"
 
 using namespace mara;
 
@@ -56,7 +57,8 @@ TEST_CASE("Gaussian to Gaussian: the loss, the field and both maps of the closed
     const auto t = static_cast<float>(random.uniform());
     const float x = (1.0f - t) * x0 + t * x1;
     const double u = static_cast<double>(x1 - x0);
-    const double error = static_cast<double>(velocity(field, x, t, work)) - u, best = best_velocity(static_cast<double>(x), static_cast<double>(t)) - u;
+    const double error = static_cast<double>(velocity(field, x, t, work)) - u,
+                 best = best_velocity(static_cast<double>(x), static_cast<double>(t)) - u;
     loss += error * error / kDraws;
     least += best * best / kDraws;
   }
@@ -73,7 +75,8 @@ TEST_CASE("Gaussian to Gaussian: the loss, the field and both maps of the closed
     float one = static_cast<float>(x0), many = one;
     euler_endpoint(field, &one, &condition, 1, 1, work);
     euler_endpoint(field, &many, &condition, 1, 100, work);
-    one_error += std::pow(static_cast<double>(one) - 2.0, 2) / kOrigins;  // the target's mean, whatever the origin
+    one_error +=
+        std::pow(static_cast<double>(one) - 2.0, 2) / kOrigins;  // the target's mean, whatever the origin
     many_error += std::pow(static_cast<double>(many) - (2.0 + x0), 2) / kOrigins;
   }
   CHECK(std::sqrt(one_error) < 0.1);
@@ -137,7 +140,9 @@ TEST_CASE("no items, a bad rate, and numbers that are none", "[flow]") {
   Random random(5);
   Field field(random);
   const std::vector<float> before(field.network().parameters().begin(), field.network().parameters().end());
-  const auto unchanged = [&] { return std::equal(before.begin(), before.end(), field.network().parameters().begin()); };
+  const auto unchanged = [&] {
+    return std::equal(before.begin(), before.end(), field.network().parameters().begin());
+  };
   MatchingConfig config;
   const auto none = train_matching(field, 0, gaussians, config, random);
   REQUIRE_FALSE(none);

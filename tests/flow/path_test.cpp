@@ -1,8 +1,9 @@
 // The straight path: ends, target velocity, noise.
+#include "mara/flow/path.hpp"
+
 #include <cmath>
 
 #include "catch.hpp"
-#include "mara/flow/path.hpp"
 
 using namespace mara;
 

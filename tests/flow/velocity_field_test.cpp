@@ -1,10 +1,11 @@
 // The velocity field as a function: its input row, its Euler steps, and one network for all agents.
+#include "mara/flow/velocity_field.hpp"
+
 #include <cstddef>
 #include <numeric>
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/flow/velocity_field.hpp"
 
 using namespace mara;
 

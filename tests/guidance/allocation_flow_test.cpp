@@ -1,4 +1,6 @@
 // From the field's endpoint to a distribution over options, and from demonstrations to a field.
+#include "mara/guidance/allocation_flow.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/guidance/allocation_flow.hpp"
 #include "mara/guidance/train_flow.hpp"
 
 using namespace mara;
@@ -16,7 +17,8 @@ namespace {
 
 using Flow = AllocationFlow<3, 2, 32, 32>;
 
-/// The expert takes option 2 where the first observation is positive and option 2 is left; else 1 if it is left; else 0.
+/// The expert takes option 2 where the first observation is positive and option 2 is left; else 1 if it is
+/// left; else 0.
 Demonstrations demonstrations(std::uint64_t seed, std::size_t rows) {
   Random random(seed);
   Demonstrations data;
@@ -33,7 +35,9 @@ Demonstrations demonstrations(std::uint64_t seed, std::size_t rows) {
   return data;
 }
 
-bool mentions(const Error& error, const char* text) { return error.message.find(text) != std::string::npos; }
+bool mentions(const Error& error, const char* text) {
+  return error.message.find(text) != std::string::npos;
+}
 
 }  // namespace
 
@@ -65,7 +69,8 @@ TEST_CASE("no legal option, or an endpoint that is no number: no guidance", "[fl
   const float endpoint[] = {0.1f, 0.6f, 0.4f};
   flow.guided_distribution(endpoint, 0, q);
   CHECK(all_zero());
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f}) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f}) {
     const float broken[] = {0.1f, bad, 0.4f};
     flow.guided_distribution(broken, 0b111, q);
     CHECK(all_zero());
@@ -88,8 +93,9 @@ TEST_CASE("the endpoint is one Euler step from the held option, under observatio
   for (std::size_t r = 0; r < 2; ++r) {
     float x[3] = {0, 0, 0}, v[3];
     x[current[r]] = 1.0f;
-    const float condition[] = {observations[2 * r], observations[2 * r + 1], static_cast<float>(masks[r] & 1u),
-                               static_cast<float>((masks[r] >> 1) & 1u), static_cast<float>((masks[r] >> 2) & 1u)};
+    const float condition[] = {observations[2 * r], observations[2 * r + 1],
+                               static_cast<float>(masks[r] & 1u), static_cast<float>((masks[r] >> 1) & 1u),
+                               static_cast<float>((masks[r] >> 2) & 1u)};
     flow.field.velocity(x, 0.0f, condition, 1, v, field_work);
     for (std::size_t a = 0; a < 3; ++a) CHECK(endpoint[3 * r + a] == Approx(x[a] + v[a]).margin(1e-6));
   }
@@ -102,7 +108,8 @@ TEST_CASE("a field trained on demonstrations points to the expert's options", "[
   config.unaware_share = 0.0;
   MatchingReport report;
   int epochs = 0;
-  const auto trained = train_flow<Flow>(demonstrations(1, 6000), config, &report, [&](int epoch, double) { CHECK(epoch == epochs++); });
+  const auto trained = train_flow<Flow>(demonstrations(1, 6000), config, &report,
+                                        [&](int epoch, double) { CHECK(epoch == epochs++); });
   REQUIRE(trained);
   const Flow& flow = **trained;
   CHECK(epochs == 15);
@@ -127,7 +134,8 @@ TEST_CASE("training goes on from given weights, and is the same for the same see
   FlowConfig config;
   config.matching.epochs = 2;
   const auto parameters = [](const Flow& flow) {
-    return std::vector<float>(flow.field.network().parameters().begin(), flow.field.network().parameters().end());
+    return std::vector<float>(flow.field.network().parameters().begin(),
+                              flow.field.network().parameters().end());
   };
   const auto one = train_flow<Flow>(data, config), two = train_flow<Flow>(data, config);
   REQUIRE(one);
@@ -135,11 +143,13 @@ TEST_CASE("training goes on from given weights, and is the same for the same see
   CHECK(parameters(**one) == parameters(**two));
   MatchingReport first, later;
   config.matching.epochs = 10;
+  config.matching.learning_rate = 4e-3;
   const auto start = train_flow<Flow>(data, config, &first);
   config.matching.epochs = 1;
   const auto on = train_flow<Flow>(data, config, &later, {}, start->get());
   REQUIRE(on);
-  CHECK(later.epoch_loss[0] < 0.7 * first.epoch_loss[0]);
+  CHECK(later.epoch_loss[0] < 0.7 * first.epoch_loss.front());
+  CHECK(later.epoch_loss[0] < 1.2 * first.epoch_loss.back());
   CHECK(parameters(**on) != parameters(**start));
 }
 

@@ -1,11 +1,12 @@
 // The flow as a policy, and the actor that sees it: what they compute, and that they do so without memory.
+#include "mara/guidance/flow_policy.hpp"
+
 #include <memory>
 #include <vector>
 
 #include "catch.hpp"
 #include "environment/allocation_counter.hpp"
 #include "environment/environment_helpers.hpp"
-#include "mara/guidance/flow_policy.hpp"
 #include "mara/nn/mlp_inference.hpp"
 
 using namespace mara;
@@ -41,7 +42,8 @@ struct Inputs {
   std::vector<int> current;
   std::vector<OptionMask> possible, masks;
   Inputs(Random& random, std::size_t agents) {
-    for (std::size_t i = 0; i < agents * kSize; ++i) observations.push_back(static_cast<float>(random.normal()));
+    for (std::size_t i = 0; i < agents * kSize; ++i)
+      observations.push_back(static_cast<float>(random.normal()));
     for (std::size_t i = 0; i < agents; ++i) {
       current.push_back(static_cast<int>(random.below(kOptions)));
       possible.push_back(1u | random.below(1u << kOptions));
@@ -82,9 +84,11 @@ TEST_CASE("the flow-input head shows the actor observation and flow vector", "[f
   Actor::Workspace actor_work;
   for (std::size_t i = 0; i < 9; ++i) {
     float endpoint[kOptions];
-    flow->endpoint(&inputs.observations[i * kSize], &inputs.current[i], &inputs.possible[i], 1, endpoint, work);
+    flow->endpoint(&inputs.observations[i * kSize], &inputs.current[i], &inputs.possible[i], 1, endpoint,
+                   work);
     std::vector<float> row(&inputs.observations[i * kSize], &inputs.observations[i * kSize] + kSize);
-    for (std::size_t a = 0; a < kOptions; ++a) row.push_back(endpoint[a] - (static_cast<int>(a) == inputs.current[i] ? 1.0f : 0.0f));
+    for (std::size_t a = 0; a < kOptions; ++a)
+      row.push_back(endpoint[a] - (static_cast<int>(a) == inputs.current[i] ? 1.0f : 0.0f));
     float logits[kOptions];
     actor.forward(row.data(), 1, logits, actor_work);
     const float* got = head.logits(i, inputs.masks[i]);
@@ -95,7 +99,8 @@ TEST_CASE("the flow-input head shows the actor observation and flow vector", "[f
 TEST_CASE("decisions with a flow allocate nothing, not even the first or those of a copy", "[flow policy]") {
   constexpr std::size_t kAgents = 60;
   Random random(6);
-  const SequentialScheduler<2, FlowHead<Flow>> flow_policy("flow", FlowHead<Flow>(random_flow(7)), {}, kAgents);
+  const SequentialScheduler<2, FlowHead<Flow>> flow_policy("flow", FlowHead<Flow>(random_flow(7)), {},
+                                                           kAgents);
   const SequentialScheduler<2, FlowInputHead<Actor, Flow>> guided(
       "guided", FlowInputHead<Actor, Flow>(random_actor(8), random_flow(7), kAgents), {}, kAgents);
   auto flow_copy = flow_policy;

@@ -1,11 +1,12 @@
 // The guidance modes: value and gradient in closed form, what no weight means, and how they combine.
+#include "mara/guidance/modes.hpp"
+
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "catch.hpp"
 #include "mara/core/random.hpp"
-#include "mara/guidance/modes.hpp"
 
 using namespace mara;
 using namespace mara::guidance;
@@ -64,8 +65,10 @@ M with(float weight) {
 
 }  // namespace
 
-static_assert(Mode<None> && Mode<AuxiliaryReward<>> && Mode<SampledRegulariser<LogLikelihood>> && Mode<AllActionRegulariser>);
-static_assert(Mode<CriticConstraint<Cosine>> && Mode<FlowInput> && Mode<Combined<AllActionRegulariser, FlowInput>>);
+static_assert(Mode<None> && Mode<AuxiliaryReward<>> && Mode<SampledRegulariser<LogLikelihood>> &&
+              Mode<AllActionRegulariser>);
+static_assert(Mode<CriticConstraint<Cosine>> && Mode<FlowInput> &&
+              Mode<Combined<AllActionRegulariser, FlowInput>>);
 
 TEST_CASE("the all-action regulariser is weight x cross-entropy, its gradient weight x (pi - q)", "[modes]") {
   Policy policy;
@@ -74,7 +77,8 @@ TEST_CASE("the all-action regulariser is weight x cross-entropy, its gradient we
   for (std::size_t r = 0; r < kRows; ++r) {
     const auto p = policy.probabilities(r);
     for (std::size_t a = 0; a < kOptions; ++a) {
-      const double q = static_cast<double>(policy.q[r * kOptions + a]), w = 3.0 * static_cast<double>(policy.weight[r]);
+      const double q = static_cast<double>(policy.q[r * kOptions + a]),
+                   w = 3.0 * static_cast<double>(policy.weight[r]);
       if (q > 0.0) expected -= w * q * std::log(p[a]);
       CHECK(policy.gradient[r * kOptions + a] == Approx(w * (p[a] - q)).margin(1e-6));
     }
@@ -95,7 +99,8 @@ TEST_CASE("the sampled regulariser is -weight x g log pi(a), its gradient -weigh
   double expected = 0.0;
   for (std::size_t r = 0; r < kRows; ++r) {
     const auto p = policy.probabilities(r);
-    const double factor = -0.4 * static_cast<double>(policy.weight[r]) * static_cast<double>(policy.signal[r]);
+    const double factor =
+        -0.4 * static_cast<double>(policy.weight[r]) * static_cast<double>(policy.signal[r]);
     const auto taken = static_cast<std::size_t>(policy.taken[r]);
     expected += factor * std::log(p[taken]);
     for (std::size_t a = 0; a < kOptions; ++a) {
@@ -129,7 +134,8 @@ TEST_CASE("weight 0 leaves the very same loss", "[modes]") {
   Tape<float> tape;
   const std::vector<float> numbers(kRows * kOptions, 0.5f);
   const Var loss = tape.input(numbers.data(), 1, 1);
-  const Var log_p = tape.input(numbers.data(), kRows, kOptions), column = tape.input(numbers.data(), kRows, 1);
+  const Var log_p = tape.input(numbers.data(), kRows, kOptions),
+            column = tape.input(numbers.data(), kRows, 1);
   const PolicyTerms policy{log_p, column, numbers.data(), numbers.data(), numbers.data(), kRows, kOptions};
   const CriticTerms critic{column, column, numbers.data(), numbers.data(), kRows};
   const std::size_t nodes = tape.size();
@@ -147,7 +153,8 @@ TEST_CASE("weight 0 leaves the very same loss", "[modes]") {
   same(FlowInput{});
 }
 
-TEST_CASE("modes combine: losses and rewards add, capabilities are united, the first gives the signal", "[modes]") {
+TEST_CASE("modes combine: losses and rewards add, capabilities are united, the first gives the signal",
+          "[modes]") {
   using All = Combined<AllActionRegulariser, SampledRegulariser<Cosine>, AuxiliaryReward<Cosine>, FlowInput>;
   STATIC_REQUIRE(All::kUsesField);
   STATIC_REQUIRE(All::kActorInput);

@@ -1,11 +1,12 @@
 // The signals by hand.
+#include "mara/guidance/signal.hpp"
+
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "catch.hpp"
 #include "mara/core/random.hpp"
-#include "mara/guidance/signal.hpp"
 
 using namespace mara;
 using namespace mara::guidance;

@@ -1,4 +1,7 @@
-// The clipped surrogate, entropy, guidance and value losses: exact values, gradients, and rows that do not count.
+// The clipped surrogate, entropy, guidance and value losses: exact values, gradients, and rows that do not
+// count.
+#include "mara/learning/mappo_losses.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,7 +10,6 @@
 
 #include "catch.hpp"
 #include "mara/critic/centralized.hpp"
-#include "mara/learning/mappo_losses.hpp"
 
 using namespace mara;
 
@@ -68,18 +70,19 @@ struct RandomBatch {
       for (float& value : q) value /= sum;
       // Old probabilities away from the kinks of the clip.
       const float ratio = std::vector<float>{0.6f, 0.95f, 1.05f, 1.4f}[random.below(4)];
-      batch.add(x, mask, option, policy.log_probability(option) - std::log(ratio), static_cast<float>(random.normal()), q,
-                static_cast<float>(random.normal()));
+      batch.add(x, mask, option, policy.log_probability(option) - std::log(ratio),
+                static_cast<float>(random.normal()), q, static_cast<float>(random.normal()));
     }
   }
 };
 
 template <class Actor, class Guidance>
-PolicyLossReport gradient_of(const Actor& actor, const Guidance& guidance, const PolicyBatch& batch, float entropy_weight,
-                             std::vector<float>& gradient) {
+PolicyLossReport gradient_of(const Actor& actor, const Guidance& guidance, const PolicyBatch& batch,
+                             float entropy_weight, std::vector<float>& gradient) {
   Tape<float> tape;
   gradient.assign(Actor::kParameters, 0.0f);
-  const PolicyLossReport report = policy_gradient(tape, actor, guidance, batch, 0.2f, entropy_weight, gradient);
+  const PolicyLossReport report =
+      policy_gradient(tape, actor, guidance, batch, 0.2f, entropy_weight, gradient);
   REQUIRE(tape.status());
   return report;
 }
@@ -98,7 +101,8 @@ void check_by_differences(const Guidance& guidance, float entropy_weight) {
     const double below = gradient_of(problem.actor, guidance, problem.batch, entropy_weight, unused).loss;
     parameters[p] = before;
     INFO("parameter " << p);
-    CHECK(static_cast<double>(gradient[p]) == Approx((above - below) / (2.0 * static_cast<double>(step))).margin(1e-3).epsilon(1e-2));
+    CHECK(static_cast<double>(gradient[p]) ==
+          Approx((above - below) / (2.0 * static_cast<double>(step))).margin(1e-3).epsilon(1e-2));
   }
 }
 
@@ -108,7 +112,7 @@ TEST_CASE("clipped surrogate: the exact table of values and gradients", "[mappo 
   const struct {
     float ratio, advantage;
     double objective, slope;  // slope: d objective / d log pi
-  } rows[] = {{1.5f, 2, 2.4, 0},   {1.5f, -2, -3, -3},        {0.5f, 2, 1, 1},
+  } rows[] = {{1.5f, 2, 2.4, 0},   {1.5f, -2, -3, -3},     {0.5f, 2, 1, 1},
               {0.5f, -2, -1.6, 0}, {1.1f, -1, -1.1, -1.1}, {0.85f, 3, 2.55, 2.55}};
   const Two actor = two(0.5f);
   const double p = 1.0 / (1.0 + std::exp(-0.5));
@@ -162,10 +166,12 @@ TEST_CASE("a constant added to all logits changes no loss", "[mappo losses]") {
   for (std::size_t a = 0; a < 4; ++a) problem.actor.parameters()[Deep::kParameters - 1 - a] += 3.0f;
   const auto shifted = gradient_of(problem.actor, guidance, problem.batch, 0.1f, shifted_gradient);
   CHECK(report.loss == Approx(shifted.loss).epsilon(1e-5));
-  for (std::size_t p = 0; p < gradient.size(); ++p) CHECK(gradient[p] == Approx(shifted_gradient[p]).margin(1e-5));
+  for (std::size_t p = 0; p < gradient.size(); ++p)
+    CHECK(gradient[p] == Approx(shifted_gradient[p]).margin(1e-5));
 }
 
-TEST_CASE("rows of weight 0 change nothing, whatever they hold; and without rows there is no loss", "[mappo losses]") {
+TEST_CASE("rows of weight 0 change nothing, whatever they hold; and without rows there is no loss",
+          "[mappo losses]") {
   RandomBatch problem(9);
   guidance::AllActionRegulariser guidance;
   std::vector<float> gradient, padded_gradient;
@@ -199,8 +205,8 @@ TEST_CASE("the order of agents does not matter, and chunks add up to the whole",
   const auto pick = [&](std::span<const std::size_t> rows) {
     Batch part;
     for (const std::size_t r : rows) {
-      part.add({&b.inputs[r * 3], &b.inputs[r * 3] + 3}, b.masks[r], b.options[r], b.log_probabilities[r], b.advantages[r],
-               {&b.distribution[r * 4], &b.distribution[r * 4] + 4}, b.signals[r]);
+      part.add({&b.inputs[r * 3], &b.inputs[r * 3] + 3}, b.masks[r], b.options[r], b.log_probabilities[r],
+               b.advantages[r], {&b.distribution[r * 4], &b.distribution[r * 4] + 4}, b.signals[r]);
     }
     part.row_weight.assign(part.rows, 1.0f / static_cast<float>(b.rows));
     return part;
@@ -214,7 +220,8 @@ TEST_CASE("the order of agents does not matter, and chunks add up to the whole",
   const double sum = gradient_of(problem.actor, guidance, pick(rows.first(5)), 0.1f, first).loss +
                      gradient_of(problem.actor, guidance, pick(rows.subspan(5)), 0.1f, second).loss;
   CHECK(sum == Approx(report.loss).epsilon(1e-5));
-  for (std::size_t p = 0; p < gradient.size(); ++p) CHECK(first[p] + second[p] == Approx(gradient[p]).margin(1e-6));
+  for (std::size_t p = 0; p < gradient.size(); ++p)
+    CHECK(first[p] + second[p] == Approx(gradient[p]).margin(1e-6));
 }
 
 TEST_CASE("the value loss is the weighted mean square, with the gradient of a mean", "[mappo losses]") {

@@ -1,10 +1,11 @@
 // What a rollout writes down, and that a player can be rebuilt from its history.
+#include "mara/learning/rollout.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/learning/rollout.hpp"
 #include "mara/nn/mlp.hpp"
 #include "tiny_games.hpp"
 
@@ -23,7 +24,9 @@ Actor random_actor(std::uint64_t seed) {
   return actor;
 }
 
-std::uint64_t seed_of(std::uint64_t episode) { return 100 + episode; }
+std::uint64_t seed_of(std::uint64_t episode) {
+  return 100 + episode;
+}
 
 template <class Game, class A = Actor>
 Status roll(Player<Game>& player, const A& actor, std::size_t steps, Rollout& rollout) {
@@ -34,7 +37,8 @@ Status roll(Player<Game>& player, const A& actor, std::size_t steps, Rollout& ro
 
 }  // namespace
 
-TEST_CASE("rows are the present agents, with the masks, options and probabilities of their turn", "[rollout]") {
+TEST_CASE("rows are the present agents, with the masks, options and probabilities of their turn",
+          "[rollout]") {
   const Actor actor = random_actor(1);
   Player<SeatGame> player(SeatGame(true, 0.1), Random(5));
   REQUIRE(player.begin(seed_of(0)));
@@ -116,8 +120,8 @@ TEST_CASE("a history and its seed rebuild the state exactly", "[rollout]") {
   REQUIRE(roll(rebuilt, actor, 50, again));
   CHECK(rollout.rows[0].inputs == again.rows[0].inputs);
   CHECK(rollout.rows[0].options == again.rows[0].options);
-  CHECK(rollout.team_rewards == again.team_rewards);
-  CHECK(rollout.ends == again.ends);
+  CHECK((rollout.team_rewards == again.team_rewards));
+  CHECK((rollout.ends == again.ends));
 }
 
 TEST_CASE("a history that is not of this game is refused", "[rollout]") {
@@ -155,12 +159,15 @@ TEST_CASE("errors end a rollout: broken logits, and an episode that cannot begin
   const One one;
   const RolloutPolicy<One, DefaultFlow<ConstantGame>, guidance::None> policy{&one, nullptr, {}};
   const std::function<std::uint64_t(std::uint64_t)> zero = [](std::uint64_t) { return std::uint64_t{0}; };
-  const Status ended = play<ConstantGame, One, DefaultFlow<ConstantGame>, guidance::None>(short_lived, policy, 0, 5, zero, rollout);
+  const Status ended = play<ConstantGame, One, DefaultFlow<ConstantGame>, guidance::None>(
+      short_lived, policy, 0, 5, zero, rollout);
   REQUIRE_FALSE(ended);
   CHECK(ended.error().code == ErrorCode::kIo);
 }
 
-TEST_CASE("with a field: distributions over legal options, signals of the sampled ones, and the shaped reward", "[rollout]") {
+TEST_CASE(
+    "with a field: distributions over legal options, signals of the sampled ones, and the shaped reward",
+    "[rollout]") {
   using Mode = guidance::Combined<guidance::AuxiliaryReward<guidance::LogLikelihood>, guidance::FlowInput>;
   using Wide = Mlp<float, SeatGame::kObservation + SeatGame::kOptions, 8, SeatGame::kOptions>;
   Random random(10);

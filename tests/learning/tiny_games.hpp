@@ -20,9 +20,10 @@
 
 namespace mara::test {
 
-/// Three seats, up to three agents, each of which sees who it is. Reward of a step: distinct seats taken / agents, at
-/// most 1 (0 without agents). Who is there changes from step to step when `varying`; a seat that the agent before took
-/// is then illegal for the next one in every second step. Ends with probability `end` after a step.
+/// Three seats, up to three agents, each of which sees who it is. Reward of a step: distinct seats taken /
+/// agents, at most 1 (0 without agents). Who is there changes from step to step when `varying`; a seat that
+/// the agent before took is then illegal for the next one in every second step. Ends with probability `end`
+/// after a step.
 class SeatGame {
  public:
   static constexpr int kObservation = 4, kGlobalState = 4, kOptions = 3;
@@ -44,7 +45,8 @@ class SeatGame {
     }
   }
   void global_state(float* row) const {
-    for (std::uint32_t i = 0; i < 3; ++i) row[i] = std::count(present_.begin(), present_.end(), i) > 0 ? 1.0f : 0.0f;
+    for (std::uint32_t i = 0; i < 3; ++i)
+      row[i] = std::count(present_.begin(), present_.end(), i) > 0 ? 1.0f : 0.0f;
     row[3] = crowded_ ? 1.0f : 0.0f;
   }
   std::span<const std::uint32_t> turn_order() const { return order_; }
@@ -53,9 +55,7 @@ class SeatGame {
     return left;
   }
   OptionMask possible(std::size_t) const { return 0b111u; }
-  void act(std::size_t agent, int option) {
-    chosen_[agent] = last_ = std::clamp(option, 0, 2);
-  }
+  void act(std::size_t agent, int option) { chosen_[agent] = last_ = std::clamp(option, 0, 2); }
   int current_option(std::size_t agent) const { return held_[present_[agent]]; }
   StepOutcome step() {
     std::array<int, 3> seats{};
@@ -66,7 +66,8 @@ class SeatGame {
       held_[present_[i]] = seat;
     }
     StepOutcome outcome;
-    if (!present_.empty()) outcome.team_reward = static_cast<float>(distinct) / static_cast<float>(present_.size());
+    if (!present_.empty())
+      outcome.team_reward = static_cast<float>(distinct) / static_cast<float>(present_.size());
     rewards_.assign(present_.size(), outcome.team_reward);
     outcome.terminated = random_.uniform() < end_;
     draw();
@@ -98,8 +99,9 @@ class SeatGame {
   int last_ = -1;
 };
 
-/// One agent in a corridor of five places: step left or right; reward 1 for entering the last place, from which it is
-/// carried back to the first, and .05 for staying in the first by stepping left. Best: always right, .25 a step.
+/// One agent in a corridor of five places: step left or right; reward 1 for entering the last place, from
+/// which it is carried back to the first, and .05 for staying in the first by stepping left. Best: always
+/// right, .25 a step.
 class Corridor {
  public:
   static constexpr int kObservation = 5, kGlobalState = 5, kOptions = 2;
@@ -146,7 +148,8 @@ class ConstantGame {
   static constexpr int kObservation = 1, kGlobalState = 1, kOptions = 1;
   enum class End { kNever, kTruncated, kTerminated, kBoth };
 
-  explicit ConstantGame(float reward = 1.0f, End end = End::kNever, int length = 0, float mark = 1.0f, std::size_t agents = 1)
+  explicit ConstantGame(float reward = 1.0f, End end = End::kNever, int length = 0, float mark = 1.0f,
+                        std::size_t agents = 1)
       : reward_(reward), end_(end), length_(length), mark_(mark), rewards_(agents, reward) {}
 
   Status reset(std::uint64_t seed) {
@@ -186,7 +189,8 @@ static_assert(Environment<SeatGame> && Environment<Corridor> && Environment<Cons
 /// A path in the temporary folder, removed with the object.
 struct TemporaryFile {
   std::filesystem::path path;
-  explicit TemporaryFile(const std::string& name) : path(std::filesystem::temp_directory_path() / ("mara_" + name)) {}
+  explicit TemporaryFile(const std::string& name)
+      : path(std::filesystem::temp_directory_path() / ("mara_" + name)) {}
   ~TemporaryFile() {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);

@@ -191,8 +191,9 @@ TEMPLATE_TEST_CASE("NaN and infinity pass through a dense layer", "[math][dense]
 
 TEMPLATE_TEST_CASE("activation gradients follow from the outputs", "[math][dense]", float, double) {
   using S = TestType;
-  const std::vector<S> y = {S(-0.5), S(0), S(0.25), S(1), S(-1), S(0.75), S(0.5), S(0), S(2)};
-  for (const std::size_t count : {std::size_t{1}, std::size_t{4}, y.size()}) {
+  std::vector<S> y(41);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = S(0.25) * static_cast<S>(i % 9) - S(1);
+  for (const std::size_t count : {std::size_t{1}, std::size_t{4}, std::size_t{16}, y.size()}) {
     std::vector<S> tanh_gradient(y.size(), S(3)), relu_gradient(y.size(), S(3)), same(y.size(), S(3));
     mara::activation_gradient(y.data(), count, Activation::kTanh, tanh_gradient.data());
     mara::activation_gradient(y.data(), count, Activation::kRelu, relu_gradient.data());

@@ -17,9 +17,10 @@
 
 namespace mara::deploy {
 
-/// A Scheduler for clusters of `Types` GPU types: every job's observation goes through one shared network of hidden
-/// widths `Hidden...`, and the sequential arbiter turns the answers into an allocation within all hard limits. Needs no
-/// third-party header and none of the training code. Moves, does not copy; one thread at a time.
+/// A Scheduler for clusters of `Types` GPU types: every job's observation goes through one shared network of
+/// hidden widths `Hidden...`, and the sequential arbiter turns the answers into an allocation within all hard
+/// limits. Needs no third-party header and none of the training code. Moves, does not copy; one thread at a
+/// time.
 template <int Types, std::size_t... Hidden>
 class Actor {
  public:
@@ -30,9 +31,9 @@ class Actor {
   static constexpr int kTypes = Types;
   static constexpr std::size_t kMostAgents = 1'000'000;
 
-  /// An actor with the weights of `network`. `type_names`: the GPU types it was trained for, fastest first; empty when
-  /// unknown. Errors: a weight that is not finite (with its index), a time unit that is not finite and positive,
-  /// max_agents outside [1, kMostAgents], another number of names than Types.
+  /// An actor with the weights of `network`. `type_names`: the GPU types it was trained for, fastest first;
+  /// empty when unknown. Errors: a weight that is not finite (with its index), a time unit that is not finite
+  /// and positive, max_agents outside [1, kMostAgents], another number of names than Types.
   static Result<Actor> create(Network network, ObservationConfig config, std::size_t max_agents,
                               std::vector<std::string> type_names = {}) {
     if (const Status finite = check_weights(network.parameters().data(), Network::kParameters); !finite)
@@ -43,8 +44,8 @@ class Actor {
                                                     ", must be in [1, " + std::to_string(kMostAgents) + "]"};
     if (!type_names.empty() && type_names.size() != static_cast<std::size_t>(Types))
       return Error{ErrorCode::kShapeMismatch, "type_names: " + std::to_string(type_names.size()) +
-                                                  " names, the actor is compiled for " + std::to_string(Types) +
-                                                  " GPU types"};
+                                                  " names, the actor is compiled for " +
+                                                  std::to_string(Types) + " GPU types"};
     return Actor(std::move(network), config, max_agents, std::move(type_names));
   }
 
@@ -53,12 +54,14 @@ class Actor {
   Actor(Actor&&) noexcept = default;
   Actor& operator=(Actor&&) noexcept = default;
 
-  /// Reads what save() wrote. Errors start with the path: those of read_actor_file(); a file for another number of GPU
-  /// types, of another shape, or for observations of another meaning than this version's.
+  /// Reads what save() wrote. Errors start with the path: those of read_actor_file(); a file for another
+  /// number of GPU types, of another shape, or for observations of another meaning than this version's.
   static Result<Actor> load(const std::string& path, std::size_t max_agents) {
     auto read = read_actor_file(path);
     if (!read) return read.error();
-    const auto fail = [&path](ErrorCode code, const std::string& what) { return Error{code, path + ": " + what}; };
+    const auto fail = [&path](ErrorCode code, const std::string& what) {
+      return Error{code, path + ": " + what};
+    };
     if (read->types != Types)
       return fail(ErrorCode::kShapeMismatch, "types = " + std::to_string(read->types) +
                                                  ", the actor is compiled for " + std::to_string(Types));
@@ -68,14 +71,17 @@ class Actor {
     const ObservationConfig config{read->time_unit_s};
     const std::vector<float> numbers = reference_numbers<Types>(config);
     if (read->reference_numbers.size() != numbers.size())
-      return fail(ErrorCode::kShapeMismatch, "reference_numbers: " + std::to_string(read->reference_numbers.size()) +
-                                                 ", expected " + std::to_string(numbers.size()));
+      return fail(ErrorCode::kShapeMismatch,
+                  "reference_numbers: " + std::to_string(read->reference_numbers.size()) + ", expected " +
+                      std::to_string(numbers.size()));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       // Other C libraries differ in the last bits of a logarithm, not here.
-      if (std::abs(read->reference_numbers[i] - numbers[i]) <= 1e-4f * (1.0f + std::abs(numbers[i]))) continue;
+      if (std::abs(read->reference_numbers[i] - numbers[i]) <= 1e-4f * (1.0f + std::abs(numbers[i])))
+        continue;
       return fail(ErrorCode::kShapeMismatch,
                   "was trained on other observations: number " +
-                      std::to_string(i % static_cast<std::size_t>(Observation::kSize)) + " of the reference state was " +
+                      std::to_string(i % static_cast<std::size_t>(Observation::kSize)) +
+                      " of the reference state was " +
                       format_number(static_cast<double>(read->reference_numbers[i])) + ", is " +
                       format_number(static_cast<double>(numbers[i])));
     }
@@ -89,8 +95,13 @@ class Actor {
   /// Writes the weights file. Errors: kIo.
   Status save(const std::string& path) const {
     const auto parameters = brain_.front().network.parameters();
-    return write_actor_file({Types, sizes(), brain_.front().network.hidden_activation(), config_.time_unit_s, type_names_,
-                             {parameters.begin(), parameters.end()}, reference_numbers<Types>(config_)},
+    return write_actor_file({Types,
+                             sizes(),
+                             brain_.front().network.hidden_activation(),
+                             config_.time_unit_s,
+                             type_names_,
+                             {parameters.begin(), parameters.end()},
+                             reference_numbers<Types>(config_)},
                             path);
   }
 
@@ -99,23 +110,24 @@ class Actor {
   double time_unit_s() const noexcept { return config_.time_unit_s; }
   const std::vector<std::string>& type_names() const noexcept { return type_names_; }
 
-  /// Whether the actor was trained for such a cluster; to be asked once, before it decides. Errors: another number of
-  /// GPU types; where the names are known, another name or order.
+  /// Whether the actor was trained for such a cluster; to be asked once, before it decides. Errors: another
+  /// number of GPU types; where the names are known, another name or order.
   Status check(const Cluster& cluster) const {
     if (cluster.type_count() != Types)
       return Error{ErrorCode::kShapeMismatch, "cluster: " + std::to_string(cluster.type_count()) +
-                                                  " GPU types, the actor is compiled for " + std::to_string(Types)};
+                                                  " GPU types, the actor is compiled for " +
+                                                  std::to_string(Types)};
     for (std::size_t t = 0; t < type_names_.size(); ++t)
       if (cluster.types[t].name != type_names_[t])
-        return Error{ErrorCode::kInvalidArgument, "cluster: type " + std::to_string(t) + " is '" +
-                                                      cluster.types[t].name + "', the actor was trained for '" +
-                                                      type_names_[t] + "'"};
+        return Error{ErrorCode::kInvalidArgument,
+                     "cluster: type " + std::to_string(t) + " is '" + cluster.types[t].name +
+                         "', the actor was trained for '" + type_names_[t] + "'"};
     return {};
   }
 
-  /// Decides for all active jobs. Allocates nothing. "No change" (every job keeps what it holds, nothing starts) when
-  /// the view cannot be trusted: more than max_agents jobs, another number of GPU types, a time or amount that is not
-  /// finite or negative, or a network whose answer is not finite.
+  /// Decides for all active jobs. Allocates nothing. "No change" (every job keeps what it holds, nothing
+  /// starts) when the view cannot be trusted: more than max_agents jobs, another number of GPU types, a time
+  /// or amount that is not finite or negative, or a network whose answer is not finite.
   void decide(const DecisionView& view, Allocation& allocation) noexcept {
     if (!usable(view)) return keep(view, allocation);
     scheduler_.decide(view, allocation);
@@ -150,7 +162,8 @@ class Actor {
     }
   };
 
-  Actor(Network network, ObservationConfig config, std::size_t max_agents, std::vector<std::string> type_names)
+  Actor(Network network, ObservationConfig config, std::size_t max_agents,
+        std::vector<std::string> type_names)
       : brain_(1, Brain(std::move(network), max_agents)),
         config_(config),
         type_names_(std::move(type_names)),
@@ -171,7 +184,8 @@ class Actor {
       const Job& job = view.jobs[state.job];
       bool good = amount(state.remaining_work) && amount(state.overhead_left_s) && amount(job.work) &&
                   std::isfinite(job.submit_s) && job.requested.value > 0 && amount(job.speed_up.parameter);
-      for (std::size_t t = 0; t < static_cast<std::size_t>(Types); ++t) good = good && amount(job.type_speed[t]);
+      for (std::size_t t = 0; t < static_cast<std::size_t>(Types); ++t)
+        good = good && amount(job.type_speed[t]);
       if (!good) return false;
     }
     return true;

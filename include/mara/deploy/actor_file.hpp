@@ -55,9 +55,10 @@ inline Status write_actor_file(const ActorFile& file, const std::string& path) {
   return out.write(path);
 }
 
-/// Reads a weights file of any shape, for programs that choose the actor by it. Errors start with the path: kIo; kParse
-/// for what is no actor's file, or damaged; kInvalidArgument for a field outside its domain; kShapeMismatch for another
-/// number of parameters than the sizes ask for; kNumerical for a weight that is not finite, with its index.
+/// Reads a weights file of any shape, for programs that choose the actor by it. Errors start with the path:
+/// kIo; kParse for what is no actor's file, or damaged; kInvalidArgument for a field outside its domain;
+/// kShapeMismatch for another number of parameters than the sizes ask for; kNumerical for a weight that is
+/// not finite, with its index.
 inline Result<ActorFile> read_actor_file(const std::string& path) {
   auto opened = ArchiveReader::open(path, "actor");
   if (!opened) return opened.error();
@@ -74,9 +75,12 @@ inline Result<ActorFile> read_actor_file(const std::string& path) {
   if (status) status = in.get("parameters", file.parameters);
   if (!status) return status.error();
 
-  const auto fail = [&path](ErrorCode code, const std::string& what) { return Error{code, path + ": " + what}; };
+  const auto fail = [&path](ErrorCode code, const std::string& what) {
+    return Error{code, path + ": " + what};
+  };
   if (file.types < 1)
-    return fail(ErrorCode::kInvalidArgument, "types = " + std::to_string(file.types) + ", must be at least 1");
+    return fail(ErrorCode::kInvalidArgument,
+                "types = " + std::to_string(file.types) + ", must be at least 1");
   if (hidden < 0 || hidden > static_cast<std::int32_t>(Activation::kRelu))
     return fail(ErrorCode::kInvalidArgument, "hidden_activation = " + std::to_string(hidden) + " is unknown");
   file.hidden = static_cast<Activation>(hidden);
@@ -94,8 +98,8 @@ inline Result<ActorFile> read_actor_file(const std::string& path) {
   for (std::size_t layer = 0; layer + 1 < file.sizes.size(); ++layer) {
     constexpr std::uint64_t kWidest = 1u << 20;  // keeps the product far from overflow
     if (file.sizes[layer] > kWidest || file.sizes[layer + 1] > kWidest)
-      return fail(ErrorCode::kInvalidArgument, "sizes = " + shape_text(file.sizes) + ", at most " +
-                                                   std::to_string(kWidest) + " each");
+      return fail(ErrorCode::kInvalidArgument,
+                  "sizes = " + shape_text(file.sizes) + ", at most " + std::to_string(kWidest) + " each");
     expected += (file.sizes[layer] + 1) * file.sizes[layer + 1];
   }
   if (file.parameters.size() != expected)

@@ -1,6 +1,6 @@
 #pragma once
-// One fixed state of a small cluster. What an encoder writes for it identifies the meaning of its numbers: a weights
-// file carries them, so that an actor is never fed observations that it was not trained on.
+// One fixed state of a small cluster. What an encoder writes for it identifies the meaning of its numbers: a
+// weights file carries them, so that an actor is never fed observations that it was not trained on.
 
 #include <array>
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace mara::deploy {
 
-/// The observations of three jobs (one runs, one is captive to type 0, one asks for half a GPU) on two nodes of eight
-/// GPUs of each type; 3 x ClusterObservation::kSize numbers.
+/// The observations of three jobs (one runs, one is captive to type 0, one asks for half a GPU) on two nodes
+/// of eight GPUs of each type; 3 x ClusterObservation::kSize numbers.
 template <int Types>
 std::vector<float> reference_numbers(ObservationConfig config) {
   constexpr std::size_t kJobs = 3;

@@ -15,13 +15,13 @@ struct MappoConfig {
   int episode_steps = 600;         ///< time limit; 0: the environment's own only
   int group = 16;                  ///< environments that share their seeds; their mean TD error is a baseline
   std::int64_t total_steps = 150'000;  ///< environment steps over which the schedules run
-  double learning_rate = 7e-4;     ///< actor; falls linearly to final_rate of it
+  double learning_rate = 2e-3;     ///< actor; falls linearly to final_rate of it
   double critic_learning_rate = 1e-3;
   double final_rate = 0.1;
   double gamma = 0.95, lambda = 0.95;
   double clip = 0.2;
-  int epochs = 3;
-  int minibatch_rows = 4096;       ///< agent rows per actor step
+  int epochs = 8;
+  int minibatch_rows = 2048;       ///< agent rows per actor step
   int minibatch_states = 512;      ///< states per critic step
   double entropy_initial = 0.01, entropy_final = 0.001;
   double max_gradient_norm = 0.5;

@@ -7,8 +7,8 @@
 
 namespace mara::learning {
 
-/// Names multi-agent PPO with a shared actor of hidden widths `Hidden...`; Trainer is what learns, for an environment,
-/// a critic policy and a guidance mode.
+/// Names multi-agent PPO with a shared actor of hidden widths `Hidden...`; Trainer is what learns, for an
+/// environment, a critic policy and a guidance mode.
 template <std::size_t... Hidden>
 struct Mappo {
   using Config = MappoConfig;

@@ -202,7 +202,9 @@ Status MappoTrainer<E, C, G, H...>::improve_actor(MappoReport& report) {
         report.approximate_kl += chunks_[c].report.approximate_kl;
       }
       if (!std::isfinite(report.policy_loss)) return Error{ErrorCode::kNumerical, "mappo: policy loss is not finite"};
-      if (const Status stepped = actor_adam_.step(actor_.parameters(), chunks_[0].gradients); !stepped) return stepped;
+      if (const Status stepped = actor_adam_.step(actor_.parameters(), chunks_[0].gradients); !stepped) {
+        return Error{stepped.error().code, "mappo: policy loss: " + stepped.error().message};
+      }
       ++batches;
     }
   }
@@ -215,7 +217,9 @@ template <Environment E, class C, guidance::Mode G, std::size_t... H>
 Status MappoTrainer<E, C, G, H...>::improve_critic(MappoReport& report) {
   constexpr auto kState = static_cast<std::size_t>(E::kGlobalState);
   const std::size_t steps = static_cast<std::size_t>(config_.rollout_steps), total = players_.size() * steps;
-  if (const Status updated = normaliser_.update(std::span<const float>(returns_.data(), total)); !updated) return updated;
+  if (const Status updated = normaliser_.update(std::span<const float>(returns_.data(), total)); !updated) {
+    return Error{updated.error().code, "mappo: value loss: " + updated.error().message};
+  }
   critic_adam_.set_learning_rate(config_.critic_learning_rate * (1.0 - (1.0 - config_.final_rate) * progress()));
   std::vector<std::size_t> order(total);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -241,7 +245,7 @@ Status MappoTrainer<E, C, G, H...>::improve_critic(MappoReport& report) {
       if (!std::isfinite(loss)) return Error{ErrorCode::kNumerical, "mappo: value loss is not finite"};
       report.value_loss += loss;
       if (const Status stepped = critic_adam_.step(critic_.network().parameters(), critic_.network().gradients()); !stepped) {
-        return stepped;
+        return Error{stepped.error().code, "mappo: value loss: " + stepped.error().message};
       }
       ++batches;
     }

@@ -32,6 +32,7 @@ template <class S>
 inline void activate_block(Activation activation, std::size_t rows, std::size_t cols, std::size_t stride,
                            S* x) noexcept {
   if (activation == Activation::kIdentity) return;
+  if (cols == stride) return activate(activation, rows * cols, x);
   for (std::size_t r = 0; r < rows; ++r) activate(activation, cols, x + r * stride);
 }
 

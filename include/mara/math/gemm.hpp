@@ -23,6 +23,8 @@ struct TileShape {
   static constexpr std::size_t kDepth = 128;
   /// From this many rows on a panel is worth copying to one contiguous, aligned piece.
   static constexpr std::size_t kPackRows = 48;
+  /// Finished rows to gather before the caller's function sees them: its loop gets longer, they still are in cache.
+  static constexpr std::size_t kDoneRows = 24;
 };
 
 namespace detail {
@@ -113,12 +115,17 @@ void product_tile(const Product<S>& x) noexcept {
 template <class S, int kVectors, int kSplit, bool kPartial, bool kTransposed, class Done>
 void product_panel(Product<S> x, std::size_t rows, const Done& done) noexcept {
   constexpr int kRows = TileShape::rows(kVectors, kSplit);
+  std::size_t pending = 0;
   const auto advance = [&](std::size_t count) {
-    done(x.c, count);
+    pending += count;
     x.a += kTransposed ? count : count * x.a_stride;
     if (x.start != nullptr) x.start += count * x.start_stride;
     x.c += count * x.c_stride;
     rows -= count;
+    if (pending >= TileShape::kDoneRows || rows == 0) {
+      done(x.c - pending * x.c_stride, pending);
+      pending = 0;
+    }
   };
   while (rows >= kRows) {
     product_tile<S, kRows, kVectors, kSplit, kPartial, kTransposed>(x);

@@ -23,7 +23,8 @@ struct DeployedActorOf<Types, Trained, std::index_sequence<I...>> {
 /// deploy::Actor with the hidden widths of a trained network (an Mlp) for clusters of `Types` GPU types.
 template <int Types, class Trained>
 using DeployedActor =
-    typename detail::DeployedActorOf<Types, Trained, std::make_index_sequence<Trained::Shape::kLayers - 1>>::type;
+    typename detail::DeployedActorOf<Types, Trained,
+                                     std::make_index_sequence<Trained::Shape::kLayers - 1>>::type;
 
 /// The names of a cluster's GPU types, in its order.
 inline std::vector<std::string> type_names(const Cluster& cluster) {
@@ -32,15 +33,17 @@ inline std::vector<std::string> type_names(const Cluster& cluster) {
   return names;
 }
 
-/// A copy of a trained actor (an Mlp from ClusterObservation<Types> to TieredRequest<Types>) for deployment. `cluster`:
-/// the one it was trained for; its GPU types are remembered by name. Errors: as deploy::Actor::create().
+/// A copy of a trained actor (an Mlp from ClusterObservation<Types> to TieredRequest<Types>) for deployment.
+/// `cluster`: the one it was trained for; its GPU types are remembered by name. Errors: as
+/// deploy::Actor::create().
 template <int Types, class Trained>
 Result<DeployedActor<Types, Trained>> deploy_actor(const Trained& trained, ObservationConfig config,
                                                    std::size_t max_agents, const Cluster& cluster) {
-  static_assert(Trained::kInputs == static_cast<std::size_t>(ClusterObservation<Types>::kSize),
-                "mara: deploy::Actor feeds its network ClusterObservation<Types> alone; an actor that takes the flow "
-                "as input (guidance::FlowInput) needs the field beside it: see FlowInputHead in "
-                "mara/guidance/flow_policy.hpp");
+  static_assert(
+      Trained::kInputs == static_cast<std::size_t>(ClusterObservation<Types>::kSize),
+      "mara: deploy::Actor feeds its network ClusterObservation<Types> alone; an actor that takes the flow "
+      "as input (guidance::FlowInput) needs the field beside it: see FlowInputHead in "
+      "mara/guidance/flow_policy.hpp");
   return DeployedActor<Types, Trained>::create(trained.inference(), config, max_agents, type_names(cluster));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The smallest types that fulfil the concepts; checks of one parameter use them in place of the others. Never run.
+// The smallest types that fulfil the concepts; checks of one parameter use them in place of the others. Never
+// run.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,53 @@
+# Traces at the edge: too little to learn from is refused clearly; odd but sound files work.
+. "$(dirname "$0")/lab.sh"
+
+write_trace 120 > work/good.csv
+write_earlier_report work/mara-report
+for jobs in 1 2 29; do head -n $((jobs + 1)) work/good.csv > work/jobs_$jobs.csv; done
+write_trace 80 0 > work/same_time.csv
+awk -F, -v OFS=, 'NR > 1 { $3 = NR < 60 ? 1000 : 900000 } { print }' work/good.csv > work/two_times.csv
+awk -F, -v OFS=, 'NR > 1 { $7 = 0 } { print }' work/good.csv > work/no_duration.csv
+
+refused "one job" "jobs_1.csv: all jobs are submitted at the same time" compare --trace jobs_1.csv
+refused "two jobs" "jobs_2.csv: the first 60 % of its time.* at least 30 jobs.* 1$" compare --trace jobs_2.csv
+refused "29 jobs" "jobs_29.csv: the first 60 % of its time.* at least 30 jobs" compare --trace jobs_29.csv
+refused "all at one time" "same_time.csv: all jobs are submitted at the same time" compare --trace same_time.csv
+refused "at two times" "two_times.csv: .*all jobs are submitted at the same time" compare --trace two_times.csv
+refused "no job has a duration" "no_duration.csv: no job in the file" compare --trace no_duration.csv
+refused "tune: two jobs" "jobs_2.csv: .*at least 30 jobs" tune --trace jobs_2.csv
+refused "trace --fit: two jobs" "jobs_2.csv: .*at least 30 jobs" trace jobs_2.csv --fit model.json
+refused "trace --fit: all at one time" "same_time.csv: .*same time" trace same_time.csv --fit model.json
+
+# A summary needs no more than a job.
+for file in jobs_1 jobs_2 same_time; do
+  accepted "trace $file" trace $file.csv --json
+  expect "trace $file: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+  accepted "trace $file as text" trace $file.csv
+  expect "trace $file: no NaN" test -z "$(grep -Ei 'nan|inf' seen/out)"
+done
+
+# The same file in other clothes: byte order mark, CRLF, quotes, blank lines, columns and rows in another order.
+accepted "trace" trace good.csv --json
+grep -v '"file"' seen/out > seen/plain
+{
+  printf '\357\273\277'
+  awk -F, '{ printf "%s,\"%s\",%s,%s,%s,%s\r\n\r\n", $7, $1, $3, $2, $5, $13 }' work/good.csv
+} > work/dressed.csv
+accepted "trace in other clothes" trace dressed.csv --json
+grep -v '"file"' seen/out > seen/dressed
+expect "other clothes, same summary" cmp seen/plain seen/dressed
+{ head -n 1 work/good.csv && tail -n +2 work/good.csv | sort -t, -k7,7n; } > work/unsorted.csv
+accepted "unsorted trace" trace unsorted.csv --json
+grep -v '"file"' seen/out > seen/unsorted
+expect "unsorted, same summary" cmp seen/plain seen/unsorted
+
+# One job is left to be judged on, some rows are skipped, and the file's name needs care everywhere.
+odd='a <b> & "c" $d %s.csv'
+awk -F, -v OFS=, 'NR == 10 || NR == 20 { $7 = 0 } NR == 121 { $3 = $3 * 2 } { print }' work/good.csv > "work/$odd"
+accepted "one job to be judged on" compare --trace "$odd" --steps 256 --threads 1 --json --out "report of $odd"
+expect "one job to be judged on: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+expect "one job to be judged on: finished" test "$(awk '$1 == ".policies[9].finished" { print $2 }' seen/flat)" = 1
+expect "skipped rows are reported" grep -q "2 rows of the trace" "work/report of $odd/summary.json"
+expect "the page is there" test -s "work/report of $odd/index.html"
+expect "the page holds no foreign markup" test -z "$(grep '<b>' "work/report of $odd/index.html")"
+finish
