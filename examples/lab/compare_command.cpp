@@ -15,7 +15,7 @@ namespace lab {
 namespace {
 
 /// An epoch of the flow counts as this many environment steps in the progress bar; it takes about as long.
-constexpr std::int64_t kFlowShare = 5000;
+constexpr double kFlowShare = 5000.0;
 
 /// What one seed gives.
 struct SeedResult {
@@ -81,9 +81,8 @@ void train_mappo(const Scenario& scenario, const Validation& validation, double 
 void train_mara(const Scenario& scenario, const Validation& validation, double best_rule_s, const ListParameters& expert,
                 std::uint64_t seed, std::int64_t steps, Progress& progress, std::size_t flow_task, std::size_t task,
                 SeedResult& out) {
-  const int epochs = flow_config(seed).flow.matching.epochs;
-  auto flow = train_scenario_flow(scenario, expert, seed,
-                                  [&](int round, int epoch) { progress.update(flow_task, kFlowShare * (round * epochs + epoch + 1)); });
+  int epochs = 0;
+  auto flow = train_scenario_flow(scenario, expert, seed, [&](int, int) { progress.update(flow_task, ++epochs); });
   if (!flow) {
     out.status = flow.error();
     return;
@@ -158,11 +157,10 @@ Status run_compare(const CompareOptions& options) {
   const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::vector<SeedResult> mara_results(seeds), mappo_results(seeds);
   Progress progress("training");
-  constexpr double kStepsPerEpoch = 4000.0;  // as long as an epoch of the flow takes
   std::vector<std::size_t> flow_tasks, mara_tasks, mappo_tasks;
   const ExpertFlowConfig flows = flow_config(1);
   for (std::size_t i = 0; i < seeds; ++i) {
-    flow_tasks.push_back(progress.add("flow", kFlowShare * (flows.iterations + 1) * flows.flow.matching.epochs));
+    flow_tasks.push_back(progress.add("flow", flows.iterations * flows.flow.matching.epochs + flows.final_epochs, kFlowShare));
     mara_tasks.push_back(progress.add("mara", options.steps));
     mappo_tasks.push_back(progress.add("mappo", options.steps));
   }

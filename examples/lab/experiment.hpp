@@ -100,9 +100,12 @@ struct TrainedFlow {
 inline ExpertFlowConfig flow_config(std::uint64_t seed) {
   ExpertFlowConfig config;
   config.seed = seed;
-  config.iterations = 5;
+  config.iterations = 4;
   config.first.steps = config.later.steps = 800;
-  config.flow.matching.epochs = 6;
+  config.first.labelled_share = config.later.labelled_share = 0.7;
+  config.first.rows = config.later.rows = 240'000;
+  config.flow.matching.epochs = 2;
+  config.final_epochs = 12;
   return config;
 }
 

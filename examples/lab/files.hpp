@@ -39,7 +39,7 @@ inline mara::Status check_target_file(const std::string& path, const std::string
   if (fs::is_directory(status)) return refuse("is a directory");
   if (fs::exists(status)) {
     if (fs::is_regular_file(status) && fs::file_size(path, code) > 0 && !ours(path))
-      return refuse("exists and is not such a file; name another one");
+      return refuse("exists and holds something else; name another file");
     if (::access(path.c_str(), W_OK) != 0)
       return refuse("cannot be written: " + std::string(std::strerror(errno)));
     return {};

@@ -1,6 +1,6 @@
 // A critic made for the observation of one agent instead of the global state.
-// EXPECT: mara: the critic's Model needs `static constexpr std::size_t kInputs`, equal to the environment's
-// kGlobalState EXPECT: CriticCheck<[^>]*Narrow
+// EXPECT: mara: the critic's Model needs `static constexpr std::size_t kInputs`, equal to
+// EXPECT: CriticCheck<[^>]*Narrow
 #include "toy.hpp"
 
 struct Narrow {

@@ -1,5 +1,5 @@
 // A learner whose trainer cannot learn.
-// EXPECT: mara: the learner's Trainer needs `Result<Report> update\(\)`: one round of experience and learning
+// EXPECT: mara: the learner's Trainer needs `Result<Report> update\(\)`: one round of experience
 // EXPECT: LearnerCheck<[^>]*Idle
 #include "toy.hpp"
 

@@ -1,6 +1,7 @@
-// A pipeline of an environment that is none: the first error is the check's, and nothing of the learner is
-// instantiated. EXPECT: ^([^e]|e[^r]|er[^r])*error: static[ _]assert[a-z]* failed(: | due to requirement
-// '[^']*' .)mara: the environment needs EXPECT: EnvironmentCheck<[^>]*Nothing>
+// A pipeline of an environment that is none: the first error is that of the check.
+// EXPECT: ^([^e]|e[^r]|er[^r])*error: static[ _]assert
+// EXPECT: mara: the environment needs `static constexpr int kObservation`, positive
+// EXPECT: EnvironmentCheck<[^>]*Nothing>
 #include "mara/learning/mappo_policy.hpp"
 #include "mara/pipeline/pipeline.hpp"
 #include "toy.hpp"

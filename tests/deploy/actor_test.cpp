@@ -208,8 +208,8 @@ TEST_CASE("create() and check() say what is wrong", "[deploy]") {
         "max_agents = 1000001, must be in [1, 1000000]");
   CHECK(message(SmallActor::create(random_network(1), kUnit, 1, {"a100"})) ==
         "type_names: 1 names, the actor is compiled for 3 GPU types");
-  auto weights = random_network(1).parameters();
-  std::vector<float> broken(weights.begin(), weights.end());
+  const SmallActor::Network good = random_network(1);
+  std::vector<float> broken(good.parameters().begin(), good.parameters().end());
   broken[17] = std::numeric_limits<float>::infinity();
   SmallActor::Network network(Activation::kTanh);
   network.set_parameters(broken).value();

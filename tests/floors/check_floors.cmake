@@ -22,7 +22,7 @@ set(floor_pipeline 8)
 set(floor_deploy 8)
 set(floor_interop 9)  # adapters: they may include anything, nothing but an umbrella includes them
 # On the same floor, beside the folder itself: "from:to".
-set(neighbours math:core workload:cluster learning:guidance)
+set(neighbours math:core workload:cluster learning:guidance pipeline:deploy)
 # Folders without any third-party header, and what deploy/ may never reach, however indirectly.
 set(plain_folders core cluster action deploy)
 # decision.hpp is the interface alone, without the engine.

@@ -92,8 +92,8 @@ target() { # target NAME FILE PATTERN
 target "a directory" folder "is a directory"
 target "no such folder" absent/file.json "there is no folder absent"
 target "below a file" file/file.json "there is no folder file"
-target "the trace itself" good.csv "exists and is not"
-target "some file" file "exists and is not"
+target "the trace itself" good.csv "exists and holds"
+target "some file" file "exists and holds"
 refused "trace: a file of the other kind" "--fit: expert.json: exists" trace good.csv --fit expert.json
 
 # Results that cannot be printed.

@@ -71,13 +71,13 @@ field priority high "is not a whole number"
 with_field 7 num_gpu 64 < good.csv > work/large_early.csv
 with_field 80 num_gpu 64 < good.csv > work/large_late.csv
 small=a100:2x8,v100:2x8,t4:2x8
-refused "job larger than the cluster, at the start" "large_early.csv:7: field 'num_gpu': .*64 GPUs" \
+refused "job larger than the cluster, at the start" "large_early.csv:7: job 5: field 'num_gpu': 64 GPUs" \
   compare --trace large_early.csv --cluster $small
-refused "job larger than the cluster, at the end" "large_late.csv:80: field 'num_gpu': .*64 GPUs" \
+refused "job larger than the cluster, at the end" "large_late.csv:80: job 78: field 'num_gpu': 64 GPUs" \
   compare --trace large_late.csv --cluster $small
-refused "tune: job larger than the cluster" "large_early.csv:7: field 'num_gpu': .*64 GPUs" \
+refused "tune: job larger than the cluster" "large_early.csv:7: job 5: field 'num_gpu': 64 GPUs" \
   tune --trace large_early.csv --cluster $small
 sed 's/,gpt2,/,dqn,/' good.csv | with_field 9 model_name gpt2 > work/memory.csv
-refused "model larger than the memory of any GPU" "memory.csv:9: field '.*memory.*': .*gpt2" \
+refused "model larger than the memory of any GPU" "memory.csv:9: job 7: field 'gpu_memory_mib': 36864 MiB .gpt2" \
   compare --trace memory.csv --cluster v100:2x8,p100:2x8,t4:2x8
 finish

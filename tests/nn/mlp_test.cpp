@@ -75,6 +75,20 @@ TEST_CASE("gradients of a network, used twice on one tape", "[nn][mlp]") {
         }) < 1e-6);
 }
 
+TEST_CASE("gradients may go to a buffer of the caller", "[nn][mlp]") {
+  Random random(8);
+  Mlp<double, 4, 6, 3> net;
+  net.initialise(random, 1.0);
+  const std::vector<double> x(2 * 4, 0.4);
+  std::vector<double> gradients(net.kParameters, 1.0);
+  Tape<double> tape;
+  const Var in = tape.input(x.data(), 2, 4);
+  tape.backward(tape.sum(net.forward(tape, in, gradients)));
+  for (const double g : net.gradients()) CHECK(g == 0.0);
+  tape.backward(tape.sum(net.forward(tape, in)));
+  for (std::size_t i = 0; i < net.kParameters; ++i) CHECK(gradients[i] == 1.0 + net.gradients()[i]);
+}
+
 TEST_CASE("orthogonal initialisation", "[nn][initialise]") {
   constexpr std::size_t kIn = 12, kOut = 7;
   for (const bool tall : {true, false}) {

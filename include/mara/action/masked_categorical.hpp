@@ -22,6 +22,7 @@ class MaskedCategorical {
   static_assert(Options >= 1 && Options <= 32, "MaskedCategorical: between 1 and 32 options");
 
  public:
+  /// From logits[Options]; bits of the mask past the last option do not count.
   MaskedCategorical(const float* logits, OptionMask mask) noexcept : mask_(mask & kAll) {
     float largest = -INFINITY;
     for (int a = 0; a < Options; ++a) {
@@ -47,12 +48,15 @@ class MaskedCategorical {
     for (float& p : probability_) p /= sum;
   }
 
+  /// Whether there is anything to choose from.
   bool valid() const noexcept { return mask_ != 0; }
+  /// p(option) for an option in [0, Options); 0 for an illegal one.
   float probability(int option) const noexcept { return probability_[option]; }
   /// log p(option); -infinity for an illegal one.
   float log_probability(int option) const noexcept { return legal(option) ? shifted_[option] - log_sum_ : -INFINITY; }
   /// The legal option with the largest logit (lowest index among equals), or -1.
   int mode() const noexcept { return mode_; }
+  /// A legal option drawn with its probability, or -1. Two words of `random`, none when invalid.
   int sample(Random& random) const noexcept {
     if (!valid()) return -1;
     const float u = static_cast<float>(random.uniform());
@@ -66,6 +70,7 @@ class MaskedCategorical {
     }
     return last;  // rounding left u above the sum; never an option whose probability underflowed
   }
+  /// -sum p log p over the legal options, nats.
   float entropy() const noexcept {
     float h = 0.0f;
     for (int a = 0; a < Options; ++a)

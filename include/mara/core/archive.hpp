@@ -30,12 +30,14 @@ class ArchiveWriter {
  public:
   static constexpr std::uint32_t kVersion = 1;
 
+  /// `kind` says what the archive holds; a reader asks for it by name.
   explicit ArchiveWriter(std::string_view kind) {
     append("MARACKPT", 8);
     put_u32(kVersion);
     put_text(kind);
   }
 
+  /// Appends a section. Sections are read back in the same order.
   template <class T>
   void put(std::string_view name, std::span<const T> values) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -49,6 +51,7 @@ class ArchiveWriter {
   void put(std::string_view name, const std::vector<T>& values) {
     put(name, std::span<const T>(values));
   }
+  /// Appends a section of one value.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   void put_value(std::string_view name, const T& value) {
@@ -101,6 +104,7 @@ class ArchiveWriter {
 /// section names and extents; the error says which.
 class ArchiveReader {
  public:
+  /// Errors: kIo for a file that cannot be read, kParse for one that is no whole archive of this kind and version.
   static Result<ArchiveReader> open(const std::filesystem::path& path, std::string_view kind) {
     std::ifstream in(path, std::ios::binary);
     if (!in) return Error{ErrorCode::kIo, path.string() + ": cannot be opened"};
@@ -162,6 +166,7 @@ class ArchiveReader {
     std::copy(read.begin(), read.end(), values.begin());
     return {};
   }
+  /// The same into one value.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   Status get_value(std::string_view name, T& value) {

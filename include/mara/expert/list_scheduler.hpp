@@ -14,6 +14,7 @@
 
 namespace mara {
 
+/// How many numbers tune a ListScheduler.
 inline constexpr std::size_t kListParameters = 16;
 
 /// The numbers theta of the score below.
@@ -40,9 +41,11 @@ class ListScheduler {
   ListScheduler(ListParameters parameters, double time_unit_s) : theta_(parameters.theta), unit_(time_unit_s) {}
 
   std::string_view name() const noexcept { return "tuned-list"; }
+  /// Makes room for `agents` agents.
   void reserve(std::size_t agents) { entries_.reserve(agents * (Request::kOptions - 1)); }
   void set_parameters(const ListParameters& parameters) noexcept { theta_ = parameters.theta; }
 
+  /// The whole decision, see the class. Readings that are not finite make no entry.
   void decide(const DecisionView& view, Allocation& allocation) {
     prepare(view);
     decide_rest(view, {}, allocation);

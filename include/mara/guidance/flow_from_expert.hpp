@@ -10,13 +10,15 @@
 
 namespace mara {
 
+/// How a flow is made from an expert.
 struct ExpertFlowConfig {
   std::uint64_t seed = 1;
   int threads = 1;
   int iterations = 3;  ///< rounds in which the flow of the round before plays
   DemonstrationConfig first{};  ///< the expert plays, disturbed
   DemonstrationConfig later{.disturbance = {0.0, 0.02, 0.1}};  ///< the flow plays
-  FlowConfig flow{};  ///< epochs of each round
+  FlowConfig flow{};  ///< epochs of each round but the last
+  int final_epochs = 10;
 };
 
 /// What it cost.
@@ -63,6 +65,7 @@ Result<std::shared_ptr<const Flow>> flow_from_expert(const std::function<E(int)>
     data.append(*part);
     FlowConfig fit = config.flow;
     fit.seed = collect.seed;
+    if (round == config.iterations) fit.matching.epochs = config.final_epochs;
     double last = 0.0;
     auto trained = train_flow<Flow>(
         data, fit, nullptr,

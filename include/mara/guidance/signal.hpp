@@ -48,6 +48,7 @@ struct Cosine {
   }
 };
 
+/// S::measure(input) -> float, finite for finite inputs.
 template <class S>
 concept Signal = requires(const SignalInput& in) {
   { S::measure(in) } -> std::same_as<float>;

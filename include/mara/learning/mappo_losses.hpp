@@ -26,11 +26,12 @@ struct PolicyLossReport {
 
 /// Adds the gradient of the clipped surrogate (Schulman et al. 2017, eq. 7; one ratio per agent and step), the entropy
 /// bonus and the guidance term to `gradients`. Weighted by batch.row_weight, so chunks of a minibatch add up to its
-/// mean.
+/// mean. Without rows there is no loss and no gradient.
 template <class Actor, class Guidance>
 PolicyLossReport policy_gradient(Tape<float>& tape, const Actor& actor, const Guidance& guidance, const PolicyBatch& batch,
                                  float clip, float entropy_weight, std::span<float> gradients) {
   constexpr auto kOptions = static_cast<std::size_t>(Actor::kOutputs);
+  if (batch.rows == 0) return {};
   tape.clear();
   const Var x = tape.input(batch.inputs.data(), batch.rows, Actor::kInputs);
   const Var log_p = tape.masked_log_softmax(actor.forward(tape, x, gradients), batch.masks.data());

@@ -1,7 +1,6 @@
 #pragma once
 // The one matrix product behind the dense layer: c = start + a b, register-blocked.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,11 +22,16 @@ struct TileShape {
   static constexpr std::size_t kDepth = 128;
   /// From this many rows on a panel is worth copying to one contiguous, aligned piece.
   static constexpr std::size_t kPackRows = 48;
-  /// Finished rows to gather before the caller's function sees them: its loop gets longer, they still are in cache.
+  /// Finished rows to gather before the caller's function sees them: its loop gets longer, they still are in
+  /// cache.
   static constexpr std::size_t kDoneRows = 24;
 };
 
 namespace detail {
+
+constexpr std::size_t smaller(std::size_t a, std::size_t b) noexcept {
+  return a < b ? a : b;
+}
 
 /// Operands of a product; rows of every matrix are `*_stride` numbers apart.
 template <class S>
@@ -157,35 +161,51 @@ void pack_panel(Product<S>& x, std::size_t vectors, S* packed) noexcept {
   x.b_stride = vectors * kW;
 }
 
+/// Columns that are no full panel of a wide matrix: the tile of `vectors` vectors, kVectors at most.
+template <int kVectors, std::size_t kCols, bool kTransposed, class S, class Done>
+void narrow_panel(const Product<S>& x, std::size_t vectors, std::size_t rows, const Done& done) noexcept {
+  constexpr std::size_t kW = simd::kLanes<S>;
+  constexpr std::size_t kPanelWidth = kW * static_cast<std::size_t>(TileShape::kPanel);
+  constexpr std::size_t kRest = kCols == kPanelWidth ? kCols : kCols % kPanelWidth;
+  if constexpr (kCols == 0 || (kRest + kW - 1) / kW == static_cast<std::size_t>(kVectors)) {
+    if (vectors == static_cast<std::size_t>(kVectors))
+      return product_panel<S, kVectors, TileShape::split(kVectors), true, kTransposed>(x, rows, done);
+  }
+  if constexpr (kVectors > 1) narrow_panel<kVectors - 1, kCols, kTransposed>(x, vectors, rows, done);
+}
+
 }  // namespace detail
 
 /// c[rows x cols] = start + a b, where b is [depth x cols] and a is [rows x depth], or [depth x rows] when
 /// kTransposed. Row r of start begins at start + r * start_stride (0: one row for all; null: zeros; c itself
 /// with c's stride: accumulate). c must not overlap a or b. When a block of c is final, done(pointer, rows,
 /// cols) is called on it. The bits of an element depend on depth, cols, its row of a and its column of b, not
-/// on the number of rows. Fastest when the rows of b and c begin on 64-byte boundaries.
-template <bool kTransposed, class S, class Done>
+/// on the number of rows. Fastest when the rows of b and c begin on 64-byte boundaries. kCols: the value of
+/// cols where it is a constant, else 0; it saves the compiler the tiles that cannot occur.
+template <bool kTransposed, std::size_t kCols, class S, class Done>
 void gemm(std::size_t rows, std::size_t cols, std::size_t depth, const S* a, std::size_t a_stride, const S* b,
           std::size_t b_stride, const S* start, std::size_t start_stride, S* c, std::size_t c_stride,
           const Done& done) noexcept {
   constexpr std::size_t kW = simd::kLanes<S>;
   constexpr int kPanel = TileShape::kPanel;
   constexpr std::size_t kPanelWidth = kW * static_cast<std::size_t>(kPanel);
-  alignas(64) S packed[TileShape::kDepth * kPanelWidth];
+  constexpr bool kMayBeWide = kCols == 0 || kCols >= 2 * kPanelWidth;
+  constexpr bool kMayBeSingle = kCols == 0 || kCols >= 4 * kPanelWidth;
   const bool wide = cols >= 2 * kPanelWidth;
   const bool aligned = (reinterpret_cast<std::uintptr_t>(b) | (b_stride * sizeof(S))) % simd::kBytes == 0;
   const bool pack = rows >= TileShape::kPackRows && (!aligned || (kTransposed && wide));
+  alignas(64) S packed[TileShape::kDepth * kPanelWidth];
   std::size_t column = 0;
   while (column < cols) {
     // A single row of a wide b covers several panels at once: more sums in flight, longer contiguous reads.
-    std::size_t width = std::min(cols - column, kPanelWidth);
-    const bool single = rows == 1 && wide && cols - column >= 4 * kPanelWidth;
+    std::size_t width = detail::smaller(cols - column, kPanelWidth);
+    const bool single = rows == 1 && cols - column >= 4 * kPanelWidth;
     if (single) width = 4 * kPanelWidth;
     const std::size_t vectors = (width + kW - 1) / kW;
     std::size_t k = 0;
     do {
       detail::Product<S> x;
-      x.depth = single ? depth : std::min(TileShape::kDepth, depth - k);
+      x.depth = single ? depth : detail::smaller(TileShape::kDepth, depth - k);
       x.a = a + (kTransposed ? k * a_stride : k);
       x.a_stride = a_stride;
       x.b = b + k * b_stride + column;
@@ -200,19 +220,13 @@ void gemm(std::size_t rows, std::size_t cols, std::size_t depth, const S* a, std
         if (k >= depth) done(block, count, width);
       };
       if (pack) detail::pack_panel(x, vectors, packed);
-      if (single) {
-        detail::product_tile<S, 1, 4 * kPanel, 1, false, kTransposed>(x);
+      if (kMayBeSingle && single) {
+        if constexpr (kMayBeSingle) detail::product_tile<S, 1, 4 * kPanel, 1, false, kTransposed>(x);
         finished(x.c, 1);
-      } else if (wide && width == kPanelWidth) {
-        detail::product_panel<S, kPanel, 1, false, kTransposed>(x, rows, finished);
-      } else if (vectors == static_cast<std::size_t>(kPanel)) {
-        detail::product_panel<S, kPanel, TileShape::split(kPanel), true, kTransposed>(x, rows, finished);
-      } else if (kPanel > 3 && vectors == 3) {
-        detail::product_panel<S, 3, TileShape::split(3), true, kTransposed>(x, rows, finished);
-      } else if (kPanel > 2 && vectors == 2) {
-        detail::product_panel<S, 2, TileShape::split(2), true, kTransposed>(x, rows, finished);
+      } else if (kMayBeWide && wide && width == kPanelWidth) {
+        if constexpr (kMayBeWide) detail::product_panel<S, kPanel, 1, false, kTransposed>(x, rows, finished);
       } else {
-        detail::product_panel<S, 1, TileShape::split(1), true, kTransposed>(x, rows, finished);
+        detail::narrow_panel<kPanel, kCols, kTransposed>(x, vectors, rows, finished);
       }
     } while (k < depth);
     column += width;

@@ -1,7 +1,6 @@
 #pragma once
 // A multi-layer perceptron that can only be evaluated: weights, no gradients, no third-party header.
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -57,24 +56,32 @@ class MlpWorkspace {
   AlignedVector<S> memory_;
 };
 
+namespace detail {
+/// One layer, and the rest of the network after it.
+template <std::size_t kLayer, class S, std::size_t... Sizes>
+inline void mlp_layers(const S* parameters, Activation hidden, const S* in, std::size_t rows, S* out,
+                       MlpWorkspace<S, Sizes...>& workspace) noexcept {
+  using Shape = MlpShape<Sizes...>;
+  constexpr std::size_t kIn = Shape::kSizes[kLayer], kOut = Shape::kSizes[kLayer + 1];
+  constexpr bool kLast = kLayer + 1 == Shape::kLayers;
+  const S* weights = parameters + Shape::offset(kLayer);
+  S* to = kLast ? out : kLayer % 2 == 0 ? workspace.first() : workspace.second();
+  dense_forward<kOut>(in, rows, kIn, kOut, weights, weights + kIn * kOut,
+                      kLast ? Activation::kIdentity : hidden, to);
+  if constexpr (!kLast) mlp_layers<kLayer + 1, S, Sizes...>(parameters, hidden, to, rows, out, workspace);
+}
+}  // namespace detail
+
 /// out[rows x kOutputs] = network(in[rows x kInputs]) for parameters laid out as MlpShape says.
 template <class S, std::size_t... Sizes>
 void mlp_forward(const S* parameters, Activation hidden, const S* in, std::size_t rows, S* out,
                  MlpWorkspace<S, Sizes...>& workspace) noexcept {
   using Shape = MlpShape<Sizes...>;
-  for (std::size_t begin = 0; begin < rows; begin += MlpWorkspace<S, Sizes...>::kRows) {
-    const std::size_t count = std::min(MlpWorkspace<S, Sizes...>::kRows, rows - begin);
-    const S* from = in + begin * Shape::kInputs;
-    S* buffers[2] = {workspace.first(), workspace.second()};
-    for (std::size_t layer = 0; layer < Shape::kLayers; ++layer) {
-      const std::size_t inputs = Shape::kSizes[layer], outputs = Shape::kSizes[layer + 1];
-      const bool last = layer + 1 == Shape::kLayers;
-      S* to = last ? out + begin * outputs : buffers[layer % 2];
-      const S* weights = parameters + Shape::offset(layer);
-      dense_forward(from, count, inputs, outputs, weights, weights + inputs * outputs,
-                    last ? Activation::kIdentity : hidden, to);
-      from = to;
-    }
+  constexpr std::size_t kRows = MlpWorkspace<S, Sizes...>::kRows;
+  for (std::size_t begin = 0; begin < rows; begin += kRows) {
+    const std::size_t count = rows - begin < kRows ? rows - begin : kRows;
+    detail::mlp_layers<0, S, Sizes...>(parameters, hidden, in + begin * Shape::kInputs, count,
+                                       out + begin * Shape::kOutputs, workspace);
   }
 }
 
@@ -97,7 +104,7 @@ class MlpInference {
     if (parameters.size() != kParameters)
       return Error{ErrorCode::kShapeMismatch, "parameters: " + std::to_string(parameters.size()) +
                                                   " numbers, the network has " + std::to_string(kParameters)};
-    std::copy(parameters.begin(), parameters.end(), parameters_.begin());
+    parameters_.assign(parameters.begin(), parameters.end());
     return {};
   }
   std::span<const S> parameters() const noexcept { return parameters_; }
