@@ -40,6 +40,10 @@ rm -f "$results"
 status=0
 ctest --test-dir "$build" --output-on-failure --parallel "$(cores)" --output-junit "$results" "$@" || status=$?
 
+if [ ! -f "$results" ]; then
+  say 'ctest did not finish' >&2
+  exit 1
+fi
 # The line of the whole run: <testsuite ... tests="9" failures="1" disabled="0" skipped="2" ...
 count() { sed -n "s/^.*[[:space:]]$1=\"\([0-9]*\)\".*$/\1/p" "$results" | head -n 1; }
 tests=$(count tests)

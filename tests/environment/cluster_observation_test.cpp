@@ -263,6 +263,15 @@ TEST_CASE("extreme and broken readings stay finite, and every agent has one turn
   }
 }
 
+TEST_CASE("a broken reading has the last turn", "[observation]") {
+  Scene scene;
+  scene.cluster.types = {pool("fast", 4), pool("slow", 8)};
+  for (const double seconds : {900.0, 30.0, 100.0, 30.0, 5000.0}) scene.add(job_of(0.0, 2, seconds));
+  scene.active[1].remaining_work = std::numeric_limits<double>::quiet_NaN();
+  scene.active[2].remaining_work = -1e9;  // its logarithm is no number either
+  CHECK(observe<2>(scene.view()).order == std::vector<std::uint32_t>{3, 0, 4, 1, 2});
+}
+
 TEST_CASE("an empty system has a summary", "[observation]") {
   using Observation = ClusterObservation<2>;
   Cluster cluster;

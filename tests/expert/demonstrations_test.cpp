@@ -1,6 +1,8 @@
 // Demonstrations: the expert's labels are its own joint decisions, whoever counts the threads.
 #include "mara/expert/demonstrations.hpp"
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -151,11 +153,13 @@ TEST_CASE("another player is followed, and the expert says what it would do now"
   config.steps = 30;
   config.labelled_share = 1.0;
   config.disturbance = {};
-  // The last legal option: the largest tier on the slowest type.
-  const auto last_legal = [](const float*, int, OptionMask mask) { return 31 - std::countl_zero(mask); };
-  const auto data = demonstrate<Game>(make, expert(), config, [&](int) { return last_legal; });
+  // Now the last legal option (the largest tier on the slowest type), now nothing.
+  const auto erratic = [](const float* observation, int, OptionMask mask) {
+    return static_cast<int>(std::fabs(observation[0]) * 1000.0f) % 2 == 0 ? 0 : 31 - std::countl_zero(mask);
+  };
+  const auto data = demonstrate<Game>(make, expert(), config, [&](int) { return erratic; });
   REQUIRE(data);
-  CHECK(same(*data, replay(seeds, 30, last_legal)));
+  CHECK(same(*data, replay(seeds, 30, erratic)));
 }
 
 TEST_CASE("the same bits on one thread and on two", "[demonstrations]") {

@@ -50,4 +50,10 @@ expect "one job to be judged on: finished" test "$(awk '$1 == ".policies[9].fini
 expect "skipped rows are reported" grep -q "2 rows of the trace" "work/report of $odd/summary.json"
 expect "the page is there" test -s "work/report of $odd/index.html"
 expect "the page holds no foreign markup" test -z "$(grep '<b>' "work/report of $odd/index.html")"
+
+# Kinds of jobs and GPU counts that occur, but never together: gpt2 needs the memory of an a100, and there are four.
+awk -F, -v OFS=, '$5 == "gpt2" && $2 > 4 { $2 = 4 } { print }' work/good.csv > work/apart.csv
+accepted "a cluster that cannot hold every combination" compare --trace apart.csv --steps 256 --threads 1 --json \
+  --cluster a100:1x4,v100:2x8,t4:2x8 --out apart
+expect "a cluster that cannot hold every combination: JSON" awk -f "$here/json.awk" seen/out > seen/flat
 finish

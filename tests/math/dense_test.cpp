@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "catch.hpp"
@@ -149,6 +150,32 @@ TEMPLATE_TEST_CASE("a row has the same bits in every batch", "[math][dense]", fl
                         pieces.data());
     CHECK(same_bits(whole.data(), pieces.data(), whole.size()));
   }
+}
+
+namespace {
+template <class S, std::size_t... kOutputs>
+void check_constant_outputs() {
+  const auto check = [](auto outputs) {
+    constexpr std::size_t kOut = decltype(outputs)::value, kIn = 37;
+    mara::Random random(kOut);
+    for (const std::size_t rows : {std::size_t{1}, std::size_t{9}, std::size_t{50}}) {
+      CAPTURE(rows, kOut);
+      const auto x = random_numbers<S>(random, rows * kIn), w = random_numbers<S>(random, kIn * kOut);
+      const auto b = random_numbers<S>(random, kOut);
+      std::vector<S> constant(rows * kOut, S(9)), any(rows * kOut);
+      mara::dense_forward<kOut>(x.data(), rows, kIn, kOut, w.data(), b.data(), Activation::kRelu,
+                                constant.data());
+      mara::dense_forward(x.data(), rows, kIn, kOut, w.data(), b.data(), Activation::kRelu, any.data());
+      CHECK(same_bits(constant.data(), any.data(), any.size()));
+    }
+  };
+  (check(std::integral_constant<std::size_t, kOutputs>{}), ...);
+}
+}  // namespace
+
+TEMPLATE_TEST_CASE("a constant number of outputs changes no bit", "[math][dense]", float, double) {
+  check_constant_outputs<TestType, 1, 8, 9, 16, 17, 31, 32, 33, 40, 48, 63, 64, 65, 72, 96, 100, 127, 128,
+                         129, 200, 256, 260, 320>();
 }
 
 TEMPLATE_TEST_CASE("NaN and infinity pass through a dense layer", "[math][dense]", float, double) {

@@ -14,9 +14,10 @@ namespace mara {
 /// Bit a is set when option a is legal.
 using OptionMask = std::uint32_t;
 
-/// A masked softmax over logits[Options] (case A7 of multi-agent test suites: illegal options have probability
-/// exactly 0; entropy counts legal ones only). A mask without a legal option, or a logit that is not finite among
-/// the legal ones, makes the distribution invalid: probabilities 0, sample() and mode() return -1.
+/// A masked softmax over logits[Options] (case A7 of multi-agent test suites: illegal options have
+/// probability exactly 0; entropy counts legal ones only). A mask without a legal option, or a logit that is
+/// not finite among the legal ones, makes the distribution invalid: probabilities 0, sample() and mode()
+/// return -1.
 template <int Options>
 class MaskedCategorical {
   static_assert(Options >= 1 && Options <= 32, "MaskedCategorical: between 1 and 32 options");
@@ -53,7 +54,9 @@ class MaskedCategorical {
   /// p(option) for an option in [0, Options); 0 for an illegal one.
   float probability(int option) const noexcept { return probability_[option]; }
   /// log p(option); -infinity for an illegal one.
-  float log_probability(int option) const noexcept { return legal(option) ? shifted_[option] - log_sum_ : -INFINITY; }
+  float log_probability(int option) const noexcept {
+    return legal(option) ? shifted_[option] - log_sum_ : -INFINITY;
+  }
   /// The legal option with the largest logit (lowest index among equals), or -1.
   int mode() const noexcept { return mode_; }
   /// A legal option drawn with its probability, or -1. Two words of `random`, none when invalid.

@@ -13,8 +13,9 @@ enum class Tier : int { kHalf = 0, kExact = 1, kDouble = 2 };
 /// Number of tiers.
 inline constexpr int kTiers = 3;
 
-/// GPUs of `tier` for `job`; Milli{0} when the tier does not exist for it: half of a single GPU or of a fraction,
-/// double above max_gpus, and every tier but kExact for a fraction. Half of an odd number is rounded down.
+/// GPUs of `tier` for `job`; Milli{0} when the tier does not exist for it: half of a single GPU or of a
+/// fraction, double above max_gpus, and every tier but kExact for a fraction. Half of an odd number is
+/// rounded down.
 inline Milli tier_gpus(const Job& job, int tier) noexcept {
   if (tier == static_cast<int>(Tier::kExact)) return job.requested;
   if (!job.requested.is_whole()) return Milli{0};

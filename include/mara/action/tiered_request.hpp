@@ -16,9 +16,12 @@ struct TieredRequest {
   static constexpr int kNothing = 0;
   using Distribution = MaskedCategorical<kOptions>;
 
-  static constexpr int option(int type, Tier tier) noexcept { return 1 + type * kTiers + static_cast<int>(tier); }
+  static constexpr int option(int type, Tier tier) noexcept {
+    return 1 + type * kTiers + static_cast<int>(tier);
+  }
 
-  /// The grant that `option` asks for; empty when the tier does not exist for the job or it cannot run on the type.
+  /// The grant that `option` asks for; empty when the tier does not exist for the job or it cannot run on the
+  /// type.
   static Grant grant(const Job& job, int option) noexcept {
     if (option <= 0 || option >= kOptions) return {};
     const int type = (option - 1) / kTiers;

@@ -53,10 +53,8 @@ class ArchiveWriter {
   }
   /// Appends a section of one value.
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void put_value(std::string_view name, const T& value) {
-    put(name, std::span<const T>(&value, 1));
-  }
+  requires std::is_trivially_copyable_v<T>
+  void put_value(std::string_view name, const T& value) { put(name, std::span<const T>(&value, 1)); }
 
   /// Writes beside `path` and renames, so that a crash leaves the old file or the new one. Errors: kIo.
   Status write(const std::filesystem::path& path) {
@@ -100,11 +98,12 @@ class ArchiveWriter {
   std::vector<unsigned char> bytes_;
 };
 
-/// Reads an archive back. Everything is checked before anything is handed out: magic, version, kind, checksum,
-/// section names and extents; the error says which.
+/// Reads an archive back. Everything is checked before anything is handed out: magic, version, kind,
+/// checksum, section names and extents; the error says which.
 class ArchiveReader {
  public:
-  /// Errors: kIo for a file that cannot be read, kParse for one that is no whole archive of this kind and version.
+  /// Errors: kIo for a file that cannot be read, kParse for one that is no whole archive of this kind and
+  /// version.
   static Result<ArchiveReader> open(const std::filesystem::path& path, std::string_view kind) {
     std::ifstream in(path, std::ios::binary);
     if (!in) return Error{ErrorCode::kIo, path.string() + ": cannot be opened"};
@@ -145,8 +144,10 @@ class ArchiveReader {
     std::string found;
     std::uint32_t size = 0;
     std::uint64_t count = 0;
-    if (!take_text(found) || found != name) return fail("section '" + found + "', expected '" + std::string(name) + "'");
-    if (!take(&size, sizeof size) || size != sizeof(T)) return fail("section '" + found + "': element size " + std::to_string(size));
+    if (!take_text(found) || found != name)
+      return fail("section '" + found + "', expected '" + std::string(name) + "'");
+    if (!take(&size, sizeof size) || size != sizeof(T))
+      return fail("section '" + found + "': element size " + std::to_string(size));
     if (!take(&count, sizeof count) || count > (bytes_.size() - at_) / sizeof(T)) {
       return fail("section '" + found + "': count " + std::to_string(count) + " exceeds the file");
     }
@@ -160,16 +161,15 @@ class ArchiveReader {
     std::vector<T> read;
     if (const Status status = get(name, read); !status) return status;
     if (read.size() != values.size()) {
-      return fail("section '" + std::string(name) + "': " + std::to_string(read.size()) + " values, expected " +
-                  std::to_string(values.size()));
+      return fail("section '" + std::string(name) + "': " + std::to_string(read.size()) +
+                  " values, expected " + std::to_string(values.size()));
     }
     std::copy(read.begin(), read.end(), values.begin());
     return {};
   }
   /// The same into one value.
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  Status get_value(std::string_view name, T& value) {
+  requires std::is_trivially_copyable_v<T> Status get_value(std::string_view name, T& value) {
     return get_exact(name, std::span<T>(&value, 1));
   }
 

@@ -19,23 +19,24 @@ namespace mara {
 /// What a cluster environment is made of.
 struct ClusterEnvironmentConfig {
   Cluster cluster;
-  /// Jobs of the episode with this seed. They should outlast the episode: when no job is left, the game is over.
+  /// Jobs of the episode with this seed. They should outlast the episode: when no job is left, the game is
+  /// over.
   std::function<Result<std::vector<Job>>(std::uint64_t seed)> workload;
   double time_unit_s = 300.0;  ///< seconds per step, and the unit of times in observations and rewards
   int episode_steps = 600;     ///< truncation
-  /// Agents choose at every arrival and completion too; a step then ends at the next of those or tick. Otherwise steps
-  /// all last time_unit_s.
+  /// Agents choose at every arrival and completion too; a step then ends at the next of those or tick.
+  /// Otherwise steps all last time_unit_s.
   bool decide_at_events = false;
   Overheads overheads{};
   double reward_scale = 0.05;  ///< multiplies the sum over jobs
 };
 
-/// Agents choose at multiples of time_unit_s. Between them, at arrivals and completions, the arbiter keeps every running
-/// job as it is and backfills free GPUs, so nothing idles for want of a decision.
-/// Team reward of a step: reward_scale * sum over jobs of (ideal seconds of progress - seconds in the system) /
-/// time_unit_s, where a job makes one ideal second of progress per second on its fastest type at the requested size.
-/// Summed over an episode it is minus the total delay: a potential-based form of minus the total completion time.
-/// Individual reward: the same for the agent's own job, unscaled.
+/// Agents choose at multiples of time_unit_s. Between them, at arrivals and completions, the arbiter keeps
+/// every running job as it is and backfills free GPUs, so nothing idles for want of a decision. Team reward
+/// of a step: reward_scale * sum over jobs of (ideal seconds of progress - seconds in the system) /
+/// time_unit_s, where a job makes one ideal second of progress per second on its fastest type at the
+/// requested size. Summed over an episode it is minus the total delay: a potential-based form of minus the
+/// total completion time. Individual reward: the same for the agent's own job, unscaled.
 template <int Types>
 class ClusterEnvironment {
  public:
@@ -51,8 +52,9 @@ class ClusterEnvironment {
   explicit ClusterEnvironment(Config config)
       : config_(std::move(config)), observation_(ObservationConfig{config_.time_unit_s}) {}
 
-  /// Errors: a cluster of another number of types, a field of the configuration outside its domain, the workload's,
-  /// and the simulator's about its jobs. After an error the environment is over until a reset succeeds.
+  /// Errors: a cluster of another number of types, a field of the configuration outside its domain, the
+  /// workload's, and the simulator's about its jobs. After an error the environment is over until a reset
+  /// succeeds.
   Status reset(std::uint64_t seed) {
     over_ = true, here_ = false;
     if (config_.cluster.type_count() != Types) {
@@ -122,7 +124,8 @@ class ClusterEnvironment {
       Arbiter::backfill(simulator_->view(), observation_.order(), simulator_->allocation());
       advance();
     }
-    while (!config_.decide_at_events && !over_ && simulator_->now_s() < until_s - 1e-6 * config_.time_unit_s) {
+    while (!config_.decide_at_events && !over_ &&
+           simulator_->now_s() < until_s - 1e-6 * config_.time_unit_s) {
       claim_held(simulator_->view(), simulator_->allocation());
       observation_.prepare(simulator_->view());
       Arbiter::backfill(simulator_->view(), observation_.order(), simulator_->allocation());
@@ -149,7 +152,8 @@ class ClusterEnvironment {
     return std::max(1e-12, best);
   }
 
-  /// Whether the simulator stands at this step's time (it may be ahead when the system is empty), and its summary.
+  /// Whether the simulator stands at this step's time (it may be ahead when the system is empty), and its
+  /// summary.
   void refresh() {
     here_ = !over_ && simulator_->now_s() < clock_s_ + 1e-6 * config_.time_unit_s;
     if (here_) {
@@ -162,7 +166,8 @@ class ClusterEnvironment {
   /// Runs the committed allocation to the next decision point and books what every job gained and lost.
   void advance() {
     before_.clear();
-    for (const JobState& state : simulator_->view().active) before_.push_back({state.job, state.remaining_work});
+    for (const JobState& state : simulator_->view().active)
+      before_.push_back({state.job, state.remaining_work});
     const double from_s = simulator_->now_s();
     simulator_->commit();
     over_ = !simulator_->next_decision();
@@ -179,7 +184,8 @@ class ClusterEnvironment {
       const double gain = ((b.remaining_work - left) / ideal_rate_[b.job] - present_s) / config_.time_unit_s;
       team_ += gain;
       while (agent < agent_jobs_.size() && agent_jobs_[agent] < b.job) ++agent;
-      if (agent < agent_jobs_.size() && agent_jobs_[agent] == b.job) rewards_[agent] += static_cast<float>(gain);
+      if (agent < agent_jobs_.size() && agent_jobs_[agent] == b.job)
+        rewards_[agent] += static_cast<float>(gain);
     }
   }
 

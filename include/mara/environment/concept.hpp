@@ -1,6 +1,6 @@
 #pragma once
-// The environment concept: a partially observable Markov game whose agents come and go, and whose hard limits make
-// the legal options of one agent depend on what agents before it took in the same step.
+// The environment concept: a partially observable Markov game whose agents come and go, and whose hard limits
+// make the legal options of one agent depend on what agents before it took in the same step.
 
 #include <concepts>
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace mara {
 
 /// What one step of an environment says. `terminated`: the game is over, the value of the final state is 0.
-/// `truncated`: a time limit cut the episode, the value of the final state counts. The final state can still be
-/// observed after the step; the caller resets.
+/// `truncated`: a time limit cut the episode, the value of the final state counts. The final state can still
+/// be observed after the step; the caller resets.
 struct StepOutcome {
   float team_reward = 0.0f;
   bool terminated = false;
@@ -35,9 +35,12 @@ struct StepOutcome {
 /// - e.rewards() -> std::span<const float>: individual rewards of the agents that acted in the last step;
 /// - e.current_option(agent) -> int: the option that describes what the agent holds now (origin of the flow).
 template <class E>
-concept Environment = requires(E e, const E& c, std::uint64_t seed, float* out, std::size_t agent, int option) {
-  requires E::kObservation > 0 && E::kGlobalState > 0;
-  requires E::kOptions > 0 && E::kOptions <= 32;
+concept Environment = requires(E e, const E& c, std::uint64_t seed, float* out, std::size_t agent,
+                               int option) {
+  requires E::kObservation >
+  0 && E::kGlobalState > 0;
+  requires E::kOptions >
+  0 && E::kOptions <= 32;
   { e.reset(seed) } -> std::same_as<Status>;
   { c.agents() } -> std::convertible_to<std::size_t>;
   { c.observe(out) } -> std::same_as<void>;

@@ -8,9 +8,9 @@
 
 namespace mara {
 
-/// Agents choose in `order`; each sees a mask of what is still free, so the executed option is the chosen one and
-/// its probability is exact. GPUs left free are then given to agents that chose nothing (work conserving). Hard
-/// limits hold whatever is chosen: only Allocation::claim hands out anything.
+/// Agents choose in `order`; each sees a mask of what is still free, so the executed option is the chosen one
+/// and its probability is exact. GPUs left free are then given to agents that chose nothing (work
+/// conserving). Hard limits hold whatever is chosen: only Allocation::claim hands out anything.
 template <int Types>
 struct SequentialArbiter {
   using Request = TieredRequest<Types>;
@@ -21,14 +21,16 @@ struct SequentialArbiter {
   }
 
   /// Claims what `option` asks for. False (and nothing changes) for "nothing", an unknown option or no room.
-  static bool claim(const DecisionView& view, std::size_t agent, int option, Allocation& allocation) noexcept {
+  static bool claim(const DecisionView& view, std::size_t agent, int option,
+                    Allocation& allocation) noexcept {
     const Grant wanted = Request::grant(view.job(agent), option);
     return !wanted.empty() && allocation.claim(agent, view.job(agent).demand, wanted);
   }
 
   /// Gives free GPUs to agents without a grant, in `order`: what the agent held before if it fits, else the
   /// requested size on its fastest type with room, else half of it.
-  static void backfill(const DecisionView& view, std::span<const std::uint32_t> order, Allocation& allocation) noexcept {
+  static void backfill(const DecisionView& view, std::span<const std::uint32_t> order,
+                       Allocation& allocation) noexcept {
     for (const std::uint32_t agent : order) {
       if (!allocation.grant(agent).empty()) continue;
       const Job& job = view.job(agent);
@@ -44,7 +46,8 @@ struct SequentialArbiter {
           best = type;
           best_speed = speed;
         }
-        if (best >= 0) placed = allocation.claim(agent, job.demand, Request::grant(job, Request::option(best, tier)));
+        if (best >= 0)
+          placed = allocation.claim(agent, job.demand, Request::grant(job, Request::option(best, tier)));
         if (placed) break;
       }
     }
@@ -54,7 +57,8 @@ struct SequentialArbiter {
 /// Keeps every running job as it is: the "no change" answer of a decision that cannot be trusted.
 inline void claim_held(const DecisionView& view, Allocation& allocation) noexcept {
   for (std::size_t agent = 0; agent < view.active.size(); ++agent)
-    if (!view.active[agent].held.empty()) allocation.claim(agent, view.job(agent).demand, view.active[agent].held);
+    if (!view.active[agent].held.empty())
+      allocation.claim(agent, view.job(agent).demand, view.active[agent].held);
 }
 
 }  // namespace mara

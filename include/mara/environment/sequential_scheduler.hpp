@@ -20,23 +20,30 @@ struct PolicyInput {
   std::size_t agents = 0;
 };
 
-/// A policy head: prepare() sees all agents at once; logits() answers at an agent's turn, when `mask` says what is
-/// left, with a pointer to one row of options (valid until the next call). Neither throws.
+/// A policy head: prepare() sees all agents at once; logits() answers at an agent's turn, when `mask` says
+/// what is left, with a pointer to one row of options (valid until the next call). Neither throws.
 template <class H>
 concept PolicyHead = requires(H& head, const PolicyInput& input, std::size_t agent, OptionMask mask) {
-  { head.prepare(input) } noexcept;
-  { head.logits(agent, mask) } noexcept -> std::same_as<const float*>;
+  { head.prepare(input) }
+  noexcept;
+  { head.logits(agent, mask) }
+  noexcept->std::same_as<const float*>;
 };
 
-/// Head of a network from observations to logits: one forward pass for all agents, no allocation up to `max_agents`.
+/// Head of a network from observations to logits: one forward pass for all agents, no allocation up to
+/// `max_agents`.
 template <class Network>
 class NetworkHead {
  public:
   NetworkHead(Network network, std::size_t max_agents)
       : network_(std::move(network)), logits_(max_agents * static_cast<std::size_t>(Network::kOutputs)) {}
 
-  void prepare(const PolicyInput& input) noexcept { network_.forward(input.observations, input.agents, logits_.data(), work_); }
-  const float* logits(std::size_t agent, OptionMask) noexcept { return &logits_[agent * static_cast<std::size_t>(Network::kOutputs)]; }
+  void prepare(const PolicyInput& input) noexcept {
+    network_.forward(input.observations, input.agents, logits_.data(), work_);
+  }
+  const float* logits(std::size_t agent, OptionMask) noexcept {
+    return &logits_[agent * static_cast<std::size_t>(Network::kOutputs)];
+  }
 
  private:
   Network network_;
@@ -44,8 +51,9 @@ class NetworkHead {
   std::vector<float> logits_;
 };
 
-/// Greedy deployment of a policy head. decide() allocates nothing while there are at most `max_agents` agents; beyond
-/// that, or where a head's logits are not finite, it answers "no change" (for all agents, or for that agent).
+/// Greedy deployment of a policy head. decide() allocates nothing while there are at most `max_agents`
+/// agents; beyond that, or where a head's logits are not finite, it answers "no change" (for all agents, or
+/// for that agent).
 template <int Types, PolicyHead Head>
 class SequentialScheduler {
  public:

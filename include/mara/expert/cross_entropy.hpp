@@ -1,5 +1,6 @@
 #pragma once
-// The cross-entropy method (Rubinstein 1999; De Boer et al. 2005) for tuning a few real parameters by simulation.
+// The cross-entropy method (Rubinstein 1999; De Boer et al. 2005) for tuning a few real parameters by
+// simulation.
 
 #include <algorithm>
 #include <cmath>
@@ -18,11 +19,11 @@ namespace mara {
 
 /// How the search goes.
 struct CrossEntropyConfig {
-  int population = 64;      ///< candidates an iteration
-  int elite = 10;           ///< the best of them, to which the sampling distribution is fitted
+  int population = 64;  ///< candidates an iteration
+  int elite = 10;       ///< the best of them, to which the sampling distribution is fitted
   int iterations = 30;
-  double smoothing = 0.7;   ///< weight of the new fit against the old
-  double minimum_sd = 0.02; ///< keeps the search alive
+  double smoothing = 0.7;    ///< weight of the new fit against the old
+  double minimum_sd = 0.02;  ///< keeps the search alive
   std::uint64_t seed = 1;
   int threads = 1;
 };
@@ -33,10 +34,10 @@ struct CrossEntropyProgress {
   double best = 0.0, elite_mean = 0.0;  ///< costs
 };
 
-/// Minimises `cost(parameters, iteration)` from the diagonal Gaussian (mean, sd). The cost must be a pure function of
-/// its arguments (it is called from several threads; use `iteration` to seed common random numbers). Costs that are
-/// not finite rank last. Returns the final mean. Same result for any number of threads.
-/// Errors: extents that differ, elite not in [1, population], no finite cost in an iteration.
+/// Minimises `cost(parameters, iteration)` from the diagonal Gaussian (mean, sd). The cost must be a pure
+/// function of its arguments (it is called from several threads; use `iteration` to seed common random
+/// numbers). Costs that are not finite rank last. Returns the final mean. Same result for any number of
+/// threads. Errors: extents that differ, elite not in [1, population], no finite cost in an iteration.
 inline Result<std::vector<double>> minimise_cross_entropy(
     std::span<const double> mean, std::span<const double> sd,
     const std::function<double(std::span<const double>, int)>& cost, const CrossEntropyConfig& config,
@@ -47,8 +48,9 @@ inline Result<std::vector<double>> minimise_cross_entropy(
                  "sd has " + std::to_string(sd.size()) + " entries, mean has " + std::to_string(n)};
   }
   if (config.elite < 1 || config.elite > config.population) {
-    return Error{ErrorCode::kInvalidArgument, "elite = " + std::to_string(config.elite) + " is not in [1, population = " +
-                                                  std::to_string(config.population) + "]"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "elite = " + std::to_string(config.elite) +
+                     " is not in [1, population = " + std::to_string(config.population) + "]"};
   }
   std::vector<double> mu(mean.begin(), mean.end()), sigma(sd.begin(), sd.end());
   const auto population = static_cast<std::size_t>(config.population);
@@ -66,9 +68,11 @@ inline Result<std::vector<double>> minimise_cross_entropy(
       costs[c] = std::isfinite(value) ? value : INFINITY;
     });
     std::iota(rank.begin(), rank.end(), std::size_t{0});
-    std::stable_sort(rank.begin(), rank.end(), [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
+    std::stable_sort(rank.begin(), rank.end(),
+                     [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
     if (!std::isfinite(costs[rank[0]])) {
-      return Error{ErrorCode::kNumerical, "iteration " + std::to_string(iteration) + ": no candidate has a finite cost"};
+      return Error{ErrorCode::kNumerical,
+                   "iteration " + std::to_string(iteration) + ": no candidate has a finite cost"};
     }
     double elite_mean = 0.0;
     int finite = 0;

@@ -1,5 +1,6 @@
 #pragma once
-// The expert: a parametric list scheduler over (job, option) pairs, strong once its sixteen numbers are tuned.
+// The expert: a parametric list scheduler over (job, option) pairs, strong once its sixteen numbers are
+// tuned.
 
 #include <algorithm>
 #include <array>
@@ -24,21 +25,24 @@ struct ListParameters {
   friend bool operator==(const ListParameters&, const ListParameters&) = default;
 };
 
-/// Scores every feasible (job, option), sorts, and takes greedily. Lower scores come first; with times in units of
-/// time_unit_s, T the time to finish under the option including start or restart cost, b the remaining time on the
-/// job's best type at the requested size, k the GPUs of the option, p the speed-up exponent, L = demand / GPUs
-/// (at most 3), D = demand of the jobs that can run on type 0 only / GPUs of type 0 (at most 3):
-///   log T + (th0 + th9 L) log(b + .5) + th10 [runs on one type] + th11 [on all but one] + th15 log(1 + age/ideal)
+/// Scores every feasible (job, option), sorts, and takes greedily. Lower scores come first; with times in
+/// units of time_unit_s, T the time to finish under the option including start or restart cost, b the
+/// remaining time on the job's best type at the requested size, k the GPUs of the option, p the speed-up
+/// exponent, L = demand / GPUs (at most 3), D = demand of the jobs that can run on type 0 only / GPUs of type
+/// 0 (at most 3):
+///   log T + (th0 + th9 L) log(b + .5) + th10 [runs on one type] + th11 [on all but one] + th15 log(1 +
+///   age/ideal)
 ///   + (th1 + th2 L + th12 p + .2 th13 log(b + .5)) log k
 ///   + [type 0] (th3 + th7 L + th14 D) + [type 1] (th4 + th8 L) - th5 [keeps its grant] - th6 [is running].
-/// Ties: lower agent index, then lower option. `Types` as in TieredRequest. No allocation once reserve() covers the
-/// number of agents.
+/// Ties: lower agent index, then lower option. `Types` as in TieredRequest. No allocation once reserve()
+/// covers the number of agents.
 template <int Types>
 class ListScheduler {
  public:
   using Request = TieredRequest<Types>;
 
-  ListScheduler(ListParameters parameters, double time_unit_s) : theta_(parameters.theta), unit_(time_unit_s) {}
+  ListScheduler(ListParameters parameters, double time_unit_s)
+      : theta_(parameters.theta), unit_(time_unit_s) {}
 
   std::string_view name() const noexcept { return "tuned-list"; }
   /// Makes room for `agents` agents.
@@ -60,10 +64,12 @@ class ListScheduler {
     });
   }
 
-  /// The rest of a decision some of whose choices were made by others: claims for the agents with decided[agent] == 0
-  /// (all, when `decided` is empty) out of what is left. When the decided ones did as decide() would, so do these
-  /// (where jobs share a GPU, up to which fractions the ledger happens to pack together).
-  void decide_rest(const DecisionView& view, std::span<const std::uint8_t> decided, Allocation& allocation) const {
+  /// The rest of a decision some of whose choices were made by others: claims for the agents with
+  /// decided[agent] == 0 (all, when `decided` is empty) out of what is left. When the decided ones did as
+  /// decide() would, so do these (where jobs share a GPU, up to which fractions the ledger happens to pack
+  /// together).
+  void decide_rest(const DecisionView& view, std::span<const std::uint8_t> decided,
+                   Allocation& allocation) const {
     for (const Entry& entry : entries_) {
       if (!decided.empty() && decided[entry.agent] != 0) continue;
       if (!allocation.grant(entry.agent).empty()) continue;
@@ -117,7 +123,8 @@ void ListScheduler<Types>::score_all(const DecisionView& view) {
     const JobState& state = view.active[i];
     const int classes = std::popcount(classify(job));
     double best_speed = 1e-12;
-    for (int t = 0; t < Types; ++t) best_speed = std::max(best_speed, job.type_speed[static_cast<std::size_t>(t)]);
+    for (int t = 0; t < Types; ++t)
+      best_speed = std::max(best_speed, job.type_speed[static_cast<std::size_t>(t)]);
     const double requested = job.requested.as_double();
     const double ideal_rate = best_speed * job.speed_up(requested);
     const double b = state.remaining_work / ideal_rate / unit_;
@@ -139,9 +146,9 @@ void ListScheduler<Types>::score_all(const DecisionView& view) {
         const double speed = job.type_speed[static_cast<std::size_t>(t)];
         if (!(speed > 0.0) || capacity[static_cast<std::size_t>(t)] < k) continue;
         const bool keeps = state.held == Grant{t, gpus};
-        const double overhead_s = keeps             ? state.overhead_left_s
+        const double overhead_s = keeps            ? state.overhead_left_s
                                   : !state.started ? view.overheads.start_s
-                                                    : view.overheads.restart_s;
+                                                   : view.overheads.restart_s;
         const double finish = (state.remaining_work / (speed * speed_up) + overhead_s) / unit_;
         double score = std::log(std::max(1e-9, finish)) + common + size_term - (keeps ? th[5] : 0.0);
         if (t == 0) score += th[3] + th[7] * load + th[14] * pressure;

@@ -20,9 +20,9 @@ namespace mara {
 struct MatchingConfig {
   int epochs = 6;
   int batch = 512;
-  double learning_rate = 1e-3;      ///< falls linearly to a tenth
+  double learning_rate = 1e-3;  ///< falls linearly to a tenth
   double max_gradient_norm = 1.0;
-  float sigma = 0.0f;               ///< noise of the path
+  float sigma = 0.0f;  ///< noise of the path
 };
 
 /// What training did.
@@ -32,16 +32,18 @@ struct MatchingReport {
 };
 
 /// Minimises E |v(x_t, t, c) - (x1 - x0)|^2 over `count` items (mean over batch and dimensions), t ~ U[0, 1].
-/// `draw(item, random, x0, x1, c)` writes the two ends and the condition of an item; it is called once per item and
-/// epoch. Deterministic for a given `random`. Errors: no items; a learning rate that is not positive; a loss that is not finite (the field keeps its last
-/// good weights).
+/// `draw(item, random, x0, x1, c)` writes the two ends and the condition of an item; it is called once per
+/// item and epoch. Deterministic for a given `random`. Errors: no items; a learning rate that is not
+/// positive; a loss that is not finite (the field keeps its last good weights).
 template <class Field>
-Result<MatchingReport> train_matching(Field& field, std::size_t count,
-                                      const std::function<void(std::size_t, Random&, float*, float*, float*)>& draw,
-                                      const MatchingConfig& config, Random& random,
-                                      const std::function<void(int epoch, double loss)>& progress = {}) {
+Result<MatchingReport> train_matching(
+    Field& field, std::size_t count,
+    const std::function<void(std::size_t, Random&, float*, float*, float*)>& draw,
+    const MatchingConfig& config, Random& random,
+    const std::function<void(int epoch, double loss)>& progress = {}) {
   if (count == 0) return Error{ErrorCode::kInvalidArgument, "flow matching: no samples"};
-  if (Status rate = check_positive(config.learning_rate, "flow matching: learning_rate"); !rate) return rate.error();
+  if (Status rate = check_positive(config.learning_rate, "flow matching: learning_rate"); !rate)
+    return rate.error();
   constexpr auto kState = static_cast<std::size_t>(Field::kState);
   constexpr auto kInputs = static_cast<std::size_t>(Field::kInputs);
   auto& network = field.network();
@@ -59,7 +61,8 @@ Result<MatchingReport> train_matching(Field& field, std::size_t count,
   MatchingReport report;
   const double total = static_cast<double>(config.epochs) * static_cast<double>(count);
   for (int epoch = 0; epoch < config.epochs; ++epoch) {
-    for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.below(static_cast<std::uint32_t>(i))]);
+    for (std::size_t i = count; i > 1; --i)
+      std::swap(order[i - 1], order[random.below(static_cast<std::uint32_t>(i))]);
     double sum = 0.0;
     for (std::size_t begin = 0; begin < count; begin += batch) {
       const std::size_t rows = std::min(batch, count - begin);
@@ -75,12 +78,14 @@ Result<MatchingReport> train_matching(Field& field, std::size_t count,
       const Var loss = tape.mean(tape.square(tape.sub(v, tape.input(targets.data(), rows, kState))));
       const double value = static_cast<double>(tape.scalar(loss));
       if (!std::isfinite(value)) {
-        return Error{ErrorCode::kNumerical, "flow matching loss is not finite in epoch " + std::to_string(epoch)};
+        return Error{ErrorCode::kNumerical,
+                     "flow matching loss is not finite in epoch " + std::to_string(epoch)};
       }
       tape.backward(loss);
       const double done = static_cast<double>(report.samples) / total;
       adam.set_learning_rate(config.learning_rate * (1.0 - 0.9 * done));
-      if (const Status stepped = adam.step(network.parameters(), network.gradients()); !stepped) return stepped.error();
+      if (const Status stepped = adam.step(network.parameters(), network.gradients()); !stepped)
+        return stepped.error();
       sum += value * static_cast<double>(rows);
       report.samples += rows;
     }

@@ -7,8 +7,9 @@
 
 namespace mara {
 
-/// The straight path x_t = (1-t) x0 + t x1 + sigma e, e ~ N(0, I), whose target velocity is x1 - x0 (Lipman et al.
-/// 2023; Tong et al. 2024, eq. 14-15). x0 and x1 are drawn independently of each other (I-CFM) by the caller.
+/// The straight path x_t = (1-t) x0 + t x1 + sigma e, e ~ N(0, I), whose target velocity is x1 - x0 (Lipman
+/// et al. 2023; Tong et al. 2024, eq. 14-15). x0 and x1 are drawn independently of each other (I-CFM) by the
+/// caller.
 struct LinearPath {
   float sigma = 0.0f;
 

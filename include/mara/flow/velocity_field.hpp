@@ -9,8 +9,9 @@
 
 namespace mara {
 
-/// v: (x in R^State, t in [0, 1], condition c in R^Condition) -> R^State. Applied to every agent alike, so the joint
-/// field is permutation-equivariant: permuting agents permutes velocities. Network input row: [x, t, c].
+/// v: (x in R^State, t in [0, 1], condition c in R^Condition) -> R^State. Applied to every agent alike, so
+/// the joint field is permutation-equivariant: permuting agents permutes velocities. Network input row: [x,
+/// t, c].
 template <int State, int Condition, std::size_t... Hidden>
 class VelocityField {
  public:
@@ -38,9 +39,11 @@ class VelocityField {
   };
 
   /// Writes rows x State velocities at time t for rows of x and of conditions.
-  void velocity(const float* x, float t, const float* condition, std::size_t rows, float* out, Workspace& work) const {
+  void velocity(const float* x, float t, const float* condition, std::size_t rows, float* out,
+                Workspace& work) const {
     work.input.resize(rows * kInputs);
-    for (std::size_t r = 0; r < rows; ++r) pack(x + r * State, t, condition + r * Condition, &work.input[r * kInputs]);
+    for (std::size_t r = 0; r < rows; ++r)
+      pack(x + r * State, t, condition + r * Condition, &work.input[r * kInputs]);
     network_.forward(work.input.data(), rows, out, work.network);
   }
 
@@ -55,8 +58,8 @@ class VelocityField {
   Network network_;
 };
 
-/// Integrates dx/dt = v from t = 0 to 1 in `steps` Euler steps, in place (rows x State). One step gives the regressed
-/// endpoint x + v(x, 0, c).
+/// Integrates dx/dt = v from t = 0 to 1 in `steps` Euler steps, in place (rows x State). One step gives the
+/// regressed endpoint x + v(x, 0, c).
 template <class Field>
 void euler_endpoint(const Field& field, float* x, const float* condition, std::size_t rows, int steps,
                     typename Field::Workspace& work) {

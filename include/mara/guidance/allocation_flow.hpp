@@ -1,6 +1,6 @@
 #pragma once
-// The flow of an allocation: where the velocity field would move each agent's option, and the distribution over
-// options that this implies.
+// The flow of an allocation: where the velocity field would move each agent's option, and the distribution
+// over options that this implies.
 
 #include <algorithm>
 #include <cmath>
@@ -12,11 +12,12 @@
 
 namespace mara {
 
-/// Per agent the state of the flow is a point on the simplex over its options: x0 = one-hot(current option), x1 =
-/// one-hot(ideal option). Categorical, since a regressed amount would average modes ({nothing, double} would become
-/// "half"). The condition is the agent's observation and its mask, one number 0 or 1 per option: what agents before it
-/// have left. Without the mask the field would average over what others take, and a rare opening would look improbable
-/// even when it is there. `Options`, `Observation`: extents of the environment.
+/// Per agent the state of the flow is a point on the simplex over its options: x0 = one-hot(current option),
+/// x1 = one-hot(ideal option). Categorical, since a regressed amount would average modes ({nothing, double}
+/// would become "half"). The condition is the agent's observation and its mask, one number 0 or 1 per option:
+/// what agents before it have left. Without the mask the field would average over what others take, and a
+/// rare opening would look improbable even when it is there. `Options`, `Observation`: extents of the
+/// environment.
 template <int Options, int Observation, std::size_t... Hidden>
 struct AllocationFlow {
   using Field = VelocityField<Options, Observation + Options, Hidden...>;
@@ -45,19 +46,21 @@ struct AllocationFlow {
   }
 
   /// Writes rows x Options endpoints x1^ = x + v(x, 0, o), one Euler step from the one-hot of `current`.
-  void endpoint(const float* observations, const int* current, const OptionMask* masks, std::size_t rows, float* out,
-                Workspace& work) const {
+  void endpoint(const float* observations, const int* current, const OptionMask* masks, std::size_t rows,
+                float* out, Workspace& work) const {
     constexpr auto kCondition = static_cast<std::size_t>(Field::kCondition);
     work.condition.resize(rows * kCondition);
     for (std::size_t r = 0; r < rows; ++r) {
       condition(observations + r * Observation, masks[r], &work.condition[r * kCondition]);
-      for (int a = 0; a < Options; ++a) out[r * Options + static_cast<std::size_t>(a)] = a == current[r] ? 1.0f : 0.0f;
+      for (int a = 0; a < Options; ++a)
+        out[r * Options + static_cast<std::size_t>(a)] = a == current[r] ? 1.0f : 0.0f;
     }
     euler_endpoint(field, out, work.condition.data(), rows, 1, work.field);
   }
 
-  /// q(a) proportional to [a legal] exp(-|e_a - x1^|^2 / temperature); since |e_a - y|^2 = 1 - 2 y_a + |y|^2 this is
-  /// a softmax of 2 y_a / temperature. All zeros when no option is legal or the endpoint is not finite.
+  /// q(a) proportional to [a legal] exp(-|e_a - x1^|^2 / temperature); since |e_a - y|^2 = 1 - 2 y_a + |y|^2
+  /// this is a softmax of 2 y_a / temperature. All zeros when no option is legal or the endpoint is not
+  /// finite.
   void guided_distribution(const float* endpoint, OptionMask mask, float* q) const noexcept {
     float logits[Options];
     for (int a = 0; a < Options; ++a) logits[a] = 2.0f * endpoint[a] / temperature;

@@ -21,8 +21,8 @@ class FlowHead {
 
   void prepare(const PolicyInput& input) noexcept { input_ = input; }
   const float* logits(std::size_t agent, OptionMask mask) noexcept {
-    flow_->endpoint(input_.observations + agent * static_cast<std::size_t>(Flow::kObservation), input_.current + agent, &mask,
-                    1, logits_.data(), work_);
+    flow_->endpoint(input_.observations + agent * static_cast<std::size_t>(Flow::kObservation),
+                    input_.current + agent, &mask, 1, logits_.data(), work_);
     for (float& logit : logits_) logit *= 2.0f / flow_->temperature;
     return logits_.data();
   }
@@ -34,8 +34,8 @@ class FlowHead {
   typename Flow::Workspace work_;
 };
 
-/// Policy head of an actor that takes the flow vector x1^ - x as extra input (guidance::FlowInput). No allocation up to
-/// `max_agents` agents.
+/// Policy head of an actor that takes the flow vector x1^ - x as extra input (guidance::FlowInput). No
+/// allocation up to `max_agents` agents.
 template <class Actor, class Flow>
 class FlowInputHead {
  public:
@@ -49,17 +49,21 @@ class FlowInputHead {
     constexpr auto kOptions = static_cast<std::size_t>(Flow::kOptions);
     constexpr auto kObservation = static_cast<std::size_t>(Flow::kObservation);
     resize(input.agents);
-    flow_->endpoint(input.observations, input.current, input.possible, input.agents, endpoint_.data(), flow_work_);
+    flow_->endpoint(input.observations, input.current, input.possible, input.agents, endpoint_.data(),
+                    flow_work_);
     for (std::size_t i = 0; i < input.agents; ++i) {
       float* row = &rows_[i * (kObservation + kOptions)];
       std::copy_n(input.observations + i * kObservation, kObservation, row);
       for (std::size_t a = 0; a < kOptions; ++a) {
-        row[kObservation + a] = endpoint_[i * kOptions + a] - (static_cast<int>(a) == input.current[i] ? 1.0f : 0.0f);
+        row[kObservation + a] =
+            endpoint_[i * kOptions + a] - (static_cast<int>(a) == input.current[i] ? 1.0f : 0.0f);
       }
     }
     actor_.forward(rows_.data(), input.agents, logits_.data(), actor_work_);
   }
-  const float* logits(std::size_t agent, OptionMask) noexcept { return &logits_[agent * static_cast<std::size_t>(Flow::kOptions)]; }
+  const float* logits(std::size_t agent, OptionMask) noexcept {
+    return &logits_[agent * static_cast<std::size_t>(Flow::kOptions)];
+  }
 
  private:
   void resize(std::size_t agents) {

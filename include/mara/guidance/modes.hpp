@@ -12,19 +12,20 @@ namespace mara::guidance {
 
 /// What the policy loss may use, for a batch of rows (agents x steps); arrays are on the tape as constants.
 struct PolicyTerms {
-  Var log_probabilities;       ///< rows x options, log pi(a|o); 0 at illegal options
-  Var log_taken;               ///< rows x 1, log pi(sampled option)
-  const float* distribution;   ///< rows x options: q, the guided distribution
-  const float* signal;         ///< rows x 1
-  const float* row_weight;     ///< rows x 1: 1/(rows of the whole minibatch), so that terms are means over it
+  Var log_probabilities;      ///< rows x options, log pi(a|o); 0 at illegal options
+  Var log_taken;              ///< rows x 1, log pi(sampled option)
+  const float* distribution;  ///< rows x options: q, the guided distribution
+  const float* signal;        ///< rows x 1
+  const float* row_weight;    ///< rows x 1: 1/(rows of the whole minibatch), so that terms are means over it
   std::size_t rows, options;
 };
 
 /// What the critic's loss may use: values of consecutive states of the same episode.
 struct CriticTerms {
-  Var value;                ///< rows x 1, V(s), normalised
-  Var next_value;           ///< rows x 1, V(s'), normalised
-  const float* alignment;   ///< rows x 1: mean signal of the agents at s; 0 where s' is not of the same episode
+  Var value;       ///< rows x 1, V(s), normalised
+  Var next_value;  ///< rows x 1, V(s'), normalised
+  const float*
+      alignment;  ///< rows x 1: mean signal of the agents at s; 0 where s' is not of the same episode
   const float* row_weight;  ///< rows x 1
   std::size_t rows;
 };
@@ -32,8 +33,8 @@ struct CriticTerms {
 /// Does nothing everywhere: the base of all modes, and with them the meaning of "no guidance".
 struct None {
   using SignalType = LogLikelihood;
-  static constexpr bool kUsesField = false;       ///< the learner must have a field
-  static constexpr bool kActorInput = false;      ///< the actor sees x1^ - x, also at deployment
+  static constexpr bool kUsesField = false;         ///< the learner must have a field
+  static constexpr bool kActorInput = false;        ///< the actor sees x1^ - x, also at deployment
   static constexpr bool kConstrainsCritic = false;  ///< critic_loss does something
   float auxiliary_reward(float /*mean_signal*/) const noexcept { return 0.0f; }
   Var policy_loss(Tape<float>&, Var loss, const PolicyTerms&) const { return loss; }
@@ -62,7 +63,8 @@ struct SampledRegulariser : None {
   }
 };
 
-/// The regulariser taken over all options, hence without sampling variance: loss + weight * mean CE(q, pi). Best form.
+/// The regulariser taken over all options, hence without sampling variance: loss + weight * mean CE(q, pi).
+/// Best form.
 struct AllActionRegulariser : None {
   static constexpr bool kUsesField = true;
   float weight = 3.0f;
@@ -74,8 +76,8 @@ struct AllActionRegulariser : None {
   }
 };
 
-/// Hinge on the critic: where the agents moved with the flow (mean signal g > 0) the next state must be worth more
-/// than this one, where they moved against it, less: loss + weight * mean max(0, -g (V(s') - V(s))).
+/// Hinge on the critic: where the agents moved with the flow (mean signal g > 0) the next state must be worth
+/// more than this one, where they moved against it, less: loss + weight * mean max(0, -g (V(s') - V(s))).
 template <Signal S = DistanceReduction>
 struct CriticConstraint : None {
   using SignalType = S;
@@ -90,7 +92,8 @@ struct CriticConstraint : None {
   }
 };
 
-/// The flow vector x1^ - x as extra input of the actor; the field stays at deployment and its cost is the user's.
+/// The flow vector x1^ - x as extra input of the actor; the field stays at deployment and its cost is the
+/// user's.
 struct FlowInput : None {
   static constexpr bool kUsesField = true;
   static constexpr bool kActorInput = true;
@@ -106,7 +109,8 @@ struct Combined {
   std::tuple<First, Rest...> modes{};
 
   float auxiliary_reward(float mean_signal) const noexcept {
-    return std::apply([&](const auto&... m) { return (0.0f + ... + m.auxiliary_reward(mean_signal)); }, modes);
+    return std::apply([&](const auto&... m) { return (0.0f + ... + m.auxiliary_reward(mean_signal)); },
+                      modes);
   }
   Var policy_loss(Tape<float>& tape, Var loss, const PolicyTerms& terms) const {
     std::apply([&](const auto&... m) { ((loss = m.policy_loss(tape, loss, terms)), ...); }, modes);
@@ -120,7 +124,8 @@ struct Combined {
 
 /// A guidance mode; deriving from None gives every member a meaning of "no effect".
 template <class G>
-concept Mode = requires(const G& g, Tape<float>& tape, Var loss, const PolicyTerms& policy, const CriticTerms& critic) {
+concept Mode = requires(const G& g, Tape<float>& tape, Var loss, const PolicyTerms& policy,
+                        const CriticTerms& critic) {
   requires Signal<typename G::SignalType>;
   { G::kUsesField } -> std::convertible_to<bool>;
   { G::kActorInput } -> std::convertible_to<bool>;

@@ -7,8 +7,8 @@
 
 namespace mara::guidance {
 
-/// What a signal is computed from. The *sampled* option counts, not what the arbiter granted in the end (otherwise
-/// agents would free-ride by asking for nothing).
+/// What a signal is computed from. The *sampled* option counts, not what the arbiter granted in the end
+/// (otherwise agents would free-ride by asking for nothing).
 struct SignalInput {
   const float* endpoint = nullptr;      ///< x1^, kOptions numbers
   const float* distribution = nullptr;  ///< q, kOptions numbers
@@ -19,11 +19,13 @@ struct SignalInput {
 
 /// log q(a), floored at -10 so that one option that the field excludes cannot dominate.
 struct LogLikelihood {
-  static float measure(const SignalInput& in) noexcept { return std::max(-10.0f, std::log(in.distribution[in.sampled])); }
+  static float measure(const SignalInput& in) noexcept {
+    return std::max(-10.0f, std::log(in.distribution[in.sampled]));
+  }
 };
 
-/// 2 <df, da> - |da|^2 with df = x1^ - e_current, da = e_sampled - e_current: the decrease of the squared distance to
-/// the endpoint that the option achieves.
+/// 2 <df, da> - |da|^2 with df = x1^ - e_current, da = e_sampled - e_current: the decrease of the squared
+/// distance to the endpoint that the option achieves.
 struct DistanceReduction {
   static float measure(const SignalInput& in) noexcept {
     if (in.sampled == in.current) return 0.0f;
@@ -32,8 +34,8 @@ struct DistanceReduction {
   }
 };
 
-/// cos(df, da), 0 when either is shorter than 1e-6. Kept because the literature names it; it rewards moving for its
-/// own sake, so agents toggle. Prefer the others.
+/// cos(df, da), 0 when either is shorter than 1e-6. Kept because the literature names it; it rewards moving
+/// for its own sake, so agents toggle. Prefer the others.
 struct Cosine {
   static float measure(const SignalInput& in) noexcept {
     if (in.sampled == in.current) return 0.0f;

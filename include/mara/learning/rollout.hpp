@@ -6,7 +6,6 @@
 #include <memory>
 #include <span>
 #include <vector>
-
 #include <xtensor/xtensor.hpp>
 
 #include "mara/core/parallel.hpp"
@@ -40,13 +39,13 @@ struct AgentRows {
 
 /// What a rollout of `environments` x `steps` holds. Arrays are environment-major.
 struct Rollout {
-  xt::xtensor<float, 2> team_rewards;       ///< unshaped
-  xt::xtensor<float, 2> rewards;            ///< with the auxiliary reward
-  xt::xtensor<float, 2> alignment;          ///< mean signal over the agents of the step
-  xt::xtensor<std::uint8_t, 2> ends;        ///< StepEnd
-  xt::xtensor<float, 3> states;             ///< global states
-  xt::xtensor<float, 3> next_states;        ///< the state after each step, before any reset
-  std::vector<AgentRows> rows;              ///< per environment
+  xt::xtensor<float, 2> team_rewards;  ///< unshaped
+  xt::xtensor<float, 2> rewards;       ///< with the auxiliary reward
+  xt::xtensor<float, 2> alignment;     ///< mean signal over the agents of the step
+  xt::xtensor<std::uint8_t, 2> ends;   ///< StepEnd
+  xt::xtensor<float, 3> states;        ///< global states
+  xt::xtensor<float, 3> next_states;   ///< the state after each step, before any reset
+  std::vector<AgentRows> rows;         ///< per environment
 
   void resize(std::size_t environments, std::size_t steps, std::size_t state) {
     team_rewards.resize({environments, steps});
@@ -59,13 +58,13 @@ struct Rollout {
   }
 };
 
-/// An environment in play: its random stream, its episode, and the options chosen so far in that episode (with the
-/// seed they rebuild the environment's state exactly, which is how a run resumes).
+/// An environment in play: its random stream, its episode, and the options chosen so far in that episode
+/// (with the seed they rebuild the environment's state exactly, which is how a run resumes).
 template <Environment E>
 struct Player {
   E environment;
   Random random;
-  std::uint64_t episode = 0;       ///< number of episodes begun
+  std::uint64_t episode = 0;  ///< number of episodes begun
   std::uint64_t episode_seed = 0;
   std::int32_t step = 0, limit = 0;  ///< steps done in the episode; 0: no limit of ours
   std::vector<std::uint8_t> history;
@@ -106,11 +105,12 @@ struct RolloutPolicy {
   Guidance guidance{};
 };
 
-/// Plays `steps` steps of one environment into row `index` of `rollout`. `next_seed(episode)` names the seed of the
-/// next episode. Sampling uses the player's own stream only, so results do not depend on threads.
+/// Plays `steps` steps of one environment into row `index` of `rollout`. `next_seed(episode)` names the seed
+/// of the next episode. Sampling uses the player's own stream only, so results do not depend on threads.
 template <Environment E, class Actor, class Flow, class Guidance>
-Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& policy, std::size_t index, std::size_t steps,
-            const std::function<std::uint64_t(std::uint64_t)>& next_seed, Rollout& rollout) {
+Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& policy, std::size_t index,
+            std::size_t steps, const std::function<std::uint64_t(std::uint64_t)>& next_seed,
+            Rollout& rollout) {
   constexpr auto kObservation = static_cast<std::size_t>(E::kObservation);
   constexpr auto kOptions = static_cast<std::size_t>(E::kOptions);
   constexpr std::size_t kInputs = kObservation + (Guidance::kActorInput ? kOptions : 0);
@@ -138,7 +138,8 @@ Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& polic
     if constexpr (Guidance::kActorInput) {  // before any turn, so without knowing what others will leave
       possible.resize(agents);
       for (std::size_t i = 0; i < agents; ++i) possible[i] = environment.possible(i);
-      policy.flow->endpoint(observations.data(), current.data(), possible.data(), agents, endpoint.data(), flow_work);
+      policy.flow->endpoint(observations.data(), current.data(), possible.data(), agents, endpoint.data(),
+                            flow_work);
     }
     rows.inputs.resize((base + agents) * kInputs);
     for (std::size_t i = 0; i < agents; ++i) {
@@ -146,12 +147,14 @@ Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& polic
       std::copy_n(&observations[i * kObservation], kObservation, row);
       if constexpr (Guidance::kActorInput) {
         for (std::size_t a = 0; a < kOptions; ++a) {
-          row[kObservation + a] = endpoint[i * kOptions + a] - (static_cast<int>(a) == current[i] ? 1.0f : 0.0f);
+          row[kObservation + a] =
+              endpoint[i * kOptions + a] - (static_cast<int>(a) == current[i] ? 1.0f : 0.0f);
         }
       }
     }
     logits.resize(agents * kOptions);
-    if (agents > 0) policy.actor->forward(rows.inputs.data() + base * kInputs, agents, logits.data(), actor_work);
+    if (agents > 0)
+      policy.actor->forward(rows.inputs.data() + base * kInputs, agents, logits.data(), actor_work);
     rows.masks.resize(base + agents);
     rows.options.resize(base + agents);
     rows.log_probabilities.resize(base + agents);
@@ -170,7 +173,8 @@ Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& polic
     rows.first.push_back(static_cast<std::uint32_t>(rows.options.size()));
     float signal_sum = 0.0f;
     if constexpr (Guidance::kUsesField) {
-      policy.flow->endpoint(observations.data(), current.data(), rows.masks.data() + base, agents, endpoint.data(), flow_work);
+      policy.flow->endpoint(observations.data(), current.data(), rows.masks.data() + base, agents,
+                            endpoint.data(), flow_work);
       for (std::size_t i = 0; i < agents; ++i) {
         float* q = &rows.distribution[(base + i) * kOptions];
         policy.flow->guided_distribution(&endpoint[i * kOptions], rows.masks[base + i], q);
@@ -186,7 +190,9 @@ Status play(Player<E>& player, const RolloutPolicy<Actor, Flow, Guidance>& polic
     rollout.team_rewards(index, t) = outcome.team_reward;
     rollout.rewards(index, t) = outcome.team_reward + policy.guidance.auxiliary_reward(mean_signal);
     rollout.alignment(index, t) = mean_signal;
-    const StepEnd end = outcome.terminated ? StepEnd::kTerminated : cut ? StepEnd::kTruncated : StepEnd::kContinues;
+    const StepEnd end = outcome.terminated ? StepEnd::kTerminated
+                        : cut              ? StepEnd::kTruncated
+                                           : StepEnd::kContinues;
     rollout.ends(index, t) = static_cast<std::uint8_t>(end);
     environment.global_state(&rollout.next_states(index, t, 0));
     if (end != StepEnd::kContinues) {

@@ -161,13 +161,20 @@ void pack_panel(Product<S>& x, std::size_t vectors, S* packed) noexcept {
   x.b_stride = vectors * kW;
 }
 
+/// Whether a matrix of kCols columns (0: any) has a panel for the narrow tile of `vectors` vectors: the rest
+/// after all full panels, or the only full one.
+template <class S, std::size_t kCols>
+constexpr bool needs_narrow(int vectors) noexcept {
+  constexpr std::size_t kW = simd::kLanes<S>;
+  constexpr std::size_t kPanelWidth = kW * static_cast<std::size_t>(TileShape::kPanel);
+  return kCols == 0 || (kCols % kPanelWidth + kW - 1) / kW == static_cast<std::size_t>(vectors) ||
+         (vectors == TileShape::kPanel && kCols / kPanelWidth == 1);
+}
+
 /// Columns that are no full panel of a wide matrix: the tile of `vectors` vectors, kVectors at most.
 template <int kVectors, std::size_t kCols, bool kTransposed, class S, class Done>
 void narrow_panel(const Product<S>& x, std::size_t vectors, std::size_t rows, const Done& done) noexcept {
-  constexpr std::size_t kW = simd::kLanes<S>;
-  constexpr std::size_t kPanelWidth = kW * static_cast<std::size_t>(TileShape::kPanel);
-  constexpr std::size_t kRest = kCols == kPanelWidth ? kCols : kCols % kPanelWidth;
-  if constexpr (kCols == 0 || (kRest + kW - 1) / kW == static_cast<std::size_t>(kVectors)) {
+  if constexpr (needs_narrow<S, kCols>(kVectors)) {
     if (vectors == static_cast<std::size_t>(kVectors))
       return product_panel<S, kVectors, TileShape::split(kVectors), true, kTransposed>(x, rows, done);
   }
