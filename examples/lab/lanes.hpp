@@ -26,9 +26,9 @@ struct LaneBox {
 
 /// Assigns devices greedily in order of time: those the job had before when they are free, else the first run
 /// of neighbours that is long enough, else the first free ones; fractions share the fullest device that has
-/// room. The simulator counts devices and does not name them, so this is one of the possible assignments.
-/// When fractions leave no device of a whole grant free (the simulator may have packed them otherwise), the
-/// box covers the least used ones.
+/// room for them in one piece. The simulator counts devices and does not name them, so this is one of the
+/// possible assignments. When fractions leave no device of a whole grant free (the simulator may have packed
+/// them otherwise), the box covers the least used ones.
 inline std::vector<LaneBox> assign_lanes(const mara::Cluster& cluster,
                                          std::span<const mara::GrantInterval> intervals) {
   std::vector<std::uint32_t> order(intervals.size());
@@ -58,6 +58,16 @@ inline std::vector<LaneBox> assign_lanes(const mara::Cluster& cluster,
     for (const Slice& slice : device) sum += slice.size;
     return sum;
   };
+  // Where `size` has room in one piece, as low as possible; -1 when nowhere.
+  const auto lowest_gap = [](std::vector<Slice> device, std::int64_t size) {
+    std::sort(device.begin(), device.end(), [](const Slice& a, const Slice& b) { return a.from < b.from; });
+    std::int64_t from = 0;
+    for (const Slice& slice : device) {
+      if (slice.from - from >= size) break;
+      from = std::max(from, slice.from + slice.size);
+    }
+    return from + size <= 1000 ? from : -1;
+  };
   const auto place = [&](const mara::GrantInterval& interval) {
     const auto type = static_cast<std::size_t>(interval.grant.type);
     auto& devices = slices[type];
@@ -70,23 +80,22 @@ inline std::vector<LaneBox> assign_lanes(const mara::Cluster& cluster,
     if (!interval.grant.gpus.is_whole()) {
       const std::int64_t size = interval.grant.gpus.value;
       std::size_t chosen = 0;
-      std::int64_t fullest = -1;
+      std::int64_t from = -1, fullest = -1;
       for (std::size_t d = 0; d < devices.size(); ++d) {
-        const std::int64_t taken = used(devices[d]);
+        const std::int64_t gap = lowest_gap(devices[d], size);
+        if (gap < 0) continue;
         const bool again = !previous.empty() && previous.front() == static_cast<int>(d);
-        if (taken + size <= 1000 && (taken > fullest || again)) {
-          fullest = again ? 1000 : taken;
-          chosen = d;
-        }
+        const std::int64_t taken = again ? 1000 : used(devices[d]);
+        if (taken <= fullest) continue;
+        fullest = taken;
+        chosen = d;
+        from = gap;
       }
-      std::int64_t from = 0;  // the lowest gap that is large enough, else the bottom
-      auto sorted = devices[chosen];
-      std::sort(sorted.begin(), sorted.end(), [](const Slice& a, const Slice& b) { return a.from < b.from; });
-      for (const Slice& slice : sorted) {
-        if (slice.from - from >= size) break;
-        from = std::max(from, slice.from + slice.size);
+      if (from < 0) {  // room nowhere in one piece: on top of the others of the emptiest device
+        for (std::size_t d = 1; d < devices.size(); ++d)
+          if (used(devices[d]) < used(devices[chosen])) chosen = d;
+        from = 1000 - size;
       }
-      from = std::clamp<std::int64_t>(from, 0, 1000 - size);
       take(chosen, {from, size});
       previous = {static_cast<int>(chosen)};
       box.lane = static_cast<double>(chosen) + static_cast<double>(from) / 1000.0;

@@ -41,7 +41,8 @@ struct PolicyRow {
   /// 95 % interval of the mean JCT over jobs and seeds (bootstrap), seconds.
   std::optional<mara::Interval> jct_over_jobs;
   /// Mean JCT over that of the best rule, minus 1, in percent, over the jobs that both finished; 95 %
-  /// interval by a bootstrap that draws jobs in pairs, and seeds. Absent when no job was finished by both.
+  /// interval by a bootstrap that draws jobs in pairs, and seeds. Absent when both finished no job, or so few
+  /// that a resample held none.
   std::optional<mara::Interval> vs_best_rule_percent;
 };
 

@@ -40,6 +40,7 @@ ExpertFlowConfig small(int threads) {
   config.first.environments = config.later.environments = 4;
   config.first.steps = config.later.steps = 15;
   config.flow.matching.epochs = 2;
+  config.final_epochs = 3;
   config.flow.matching.batch = 32;
   return config;
 }
@@ -57,7 +58,7 @@ TEST_CASE("rounds add demonstrations and go on from the weights before; the same
   const auto one = flow_from_expert<Flow, Game>(make, expert, small(1), &report,
                                                 [&](int round, int, double) { rounds.push_back(round); });
   REQUIRE(one);
-  CHECK(rounds == std::vector<int>{0, 0, 1, 1, 2, 2});
+  CHECK(rounds == std::vector<int>{0, 0, 1, 1, 2, 2, 2});
   CHECK(report.env_steps == 3 * 4 * 15);
   CHECK(report.rows > 50);
   REQUIRE(report.loss.size() == 3);
@@ -94,6 +95,11 @@ TEST_CASE("errors of either part come through", "[flow]") {
   const auto demonstrating = flow_from_expert<Flow, Game>(make, expert, config);
   REQUIRE_FALSE(demonstrating);
   CHECK(demonstrating.error().message.find("environments") != std::string::npos);
+  config = small(1);
+  config.iterations = -1;
+  const auto rounds = flow_from_expert<Flow, Game>(make, expert, config);
+  REQUIRE_FALSE(rounds);
+  CHECK(rounds.error().message.find("iterations = -1") != std::string::npos);
   config = small(1);
   config.flow.temperature = -1.0f;
   const auto fitting = flow_from_expert<Flow, Game>(make, expert, config);

@@ -76,6 +76,7 @@ TEST_CASE("boxes never overlap, stay on the devices, and cover what was held") {
   const mara::Cluster cluster = two_types();
   for (const bool fractions : {false, true}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      INFO((fractions ? "fractions, seed " : "whole GPUs, seed ") << seed);
       const auto intervals = random_intervals(seed, fractions);
       const auto boxes = lab::assign_lanes(cluster, intervals);
       double held = 0.0;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "mara/expert/demonstrations.hpp"
@@ -18,7 +19,7 @@ struct ExpertFlowConfig {
   DemonstrationConfig first{};  ///< the expert plays, disturbed
   DemonstrationConfig later{.disturbance = {0.0, 0.02, 0.1}};  ///< the flow plays
   FlowConfig flow{};  ///< epochs of each round but the last
-  int final_epochs = 10;
+  int final_epochs = 10;  ///< epochs of the last round
 };
 
 /// What it cost.
@@ -47,11 +48,14 @@ DemonstrationPolicy flow_player(std::shared_ptr<const Flow> flow) {
 
 /// Dataset aggregation (DAgger, Ross et al. 2011) for the flow: cloning the expert's own states alone leaves the flow
 /// helpless where its first mistakes lead. Each round goes on from the weights of the one before. Same result for any
-/// number of threads. Errors: those of demonstrate() and train_flow().
+/// number of threads. Errors: negative iterations, and those of demonstrate() and train_flow().
 template <class Flow, SchedulerEnvironment E, SequentialExpert S>
 Result<std::shared_ptr<const Flow>> flow_from_expert(const std::function<E(int)>& make, const S& expert,
                                                      const ExpertFlowConfig& config, ExpertFlowReport* report = nullptr,
                                                      const std::function<void(int round, int epoch, double loss)>& progress = {}) {
+  if (config.iterations < 0) {
+    return Error{ErrorCode::kInvalidArgument, "flow: iterations = " + std::to_string(config.iterations) + " is negative"};
+  }
   Demonstrations data;
   std::shared_ptr<const Flow> flow;
   for (int round = 0; round <= config.iterations; ++round) {
