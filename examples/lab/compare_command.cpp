@@ -1,4 +1,5 @@
-// mara-lab compare: every rule, the tuned list scheduler, the flow, unguided MAPPO and guided MARA on the same jobs.
+// mara-lab compare: every rule, the tuned list scheduler, the flow, unguided MAPPO and guided MARA on the
+// same jobs.
 
 #include <iostream>
 #include <mutex>
@@ -28,8 +29,8 @@ struct SeedResult {
 };
 
 /// The rules' outcomes, and the level of the best of them on the validation workloads.
-Status play_rules(const Scenario& scenario, const Validation& validation, const ListParameters& expert, ReportInput& input,
-                  double& best_rule_s) {
+Status play_rules(const Scenario& scenario, const Validation& validation, const ListParameters& expert,
+                  ReportInput& input, double& best_rule_s) {
   Status status;
   best_rule_s = INFINITY;
   std::string best;
@@ -56,10 +57,12 @@ Status play_rules(const Scenario& scenario, const Validation& validation, const 
   return {};
 }
 
-void train_mappo(const Scenario& scenario, const Validation& validation, double best_rule_s, std::uint64_t seed,
-                 std::int64_t steps, Progress& progress, std::size_t task, SeedResult& out) {
-  auto trained = train_learner(scenario, validation, best_rule_s, "mappo", seed, steps, guidance::None{}, nullptr,
-                               [&](std::int64_t done, double jct) { progress.update(task, done, jct); });
+void train_mappo(const Scenario& scenario, const Validation& validation, double best_rule_s,
+                 std::uint64_t seed, std::int64_t steps, Progress& progress, std::size_t task,
+                 SeedResult& out) {
+  auto trained =
+      train_learner(scenario, validation, best_rule_s, "mappo", seed, steps, guidance::None{}, nullptr,
+                    [&](std::int64_t done, double jct) { progress.update(task, done, jct); });
   if (!trained) {
     out.status = trained.error();
     return;
@@ -78,19 +81,20 @@ void train_mappo(const Scenario& scenario, const Validation& validation, double 
   }
 }
 
-void train_mara(const Scenario& scenario, const Validation& validation, double best_rule_s, const ListParameters& expert,
-                std::uint64_t seed, std::int64_t steps, Progress& progress, std::size_t flow_task, std::size_t task,
-                SeedResult& out) {
+void train_mara(const Scenario& scenario, const Validation& validation, double best_rule_s,
+                const ListParameters& expert, std::uint64_t seed, std::int64_t steps, Progress& progress,
+                std::size_t flow_task, std::size_t task, SeedResult& out) {
   int epochs = 0;
-  auto flow = train_scenario_flow(scenario, expert, seed, [&](int, int) { progress.update(flow_task, ++epochs); });
+  auto flow =
+      train_scenario_flow(scenario, expert, seed, [&](int, int) { progress.update(flow_task, ++epochs); });
   if (!flow) {
     out.status = flow.error();
     return;
   }
   out.flow_report = flow->report;
   out.flow_seconds = flow->seconds;
-  SequentialScheduler<kTypes, FlowHead<Flow3>> executed("flow-executed", FlowHead<Flow3>(flow->flow), {scenario.time_unit_s},
-                                                        kMaxAgents);
+  SequentialScheduler<kTypes, FlowHead<Flow3>> executed("flow-executed", FlowHead<Flow3>(flow->flow),
+                                                        {scenario.time_unit_s}, kMaxAgents);
   auto flow_outcome = judge(scenario, executed, "flow-executed", static_cast<int>(seed));
   if (!flow_outcome) {
     out.status = flow_outcome.error();
@@ -99,8 +103,8 @@ void train_mara(const Scenario& scenario, const Validation& validation, double b
   out.flow = std::move(*flow_outcome);
   guidance::AllActionRegulariser mode;
   mode.weight = 1.0f;
-  auto trained = train_learner(scenario, validation, best_rule_s, "mara", seed, steps, mode,
-                               flow->flow, [&](std::int64_t done, double jct) { progress.update(task, done, jct); });
+  auto trained = train_learner(scenario, validation, best_rule_s, "mara", seed, steps, mode, flow->flow,
+                               [&](std::int64_t done, double jct) { progress.update(task, done, jct); });
   if (!trained) {
     out.status = trained.error();
     return;
@@ -112,7 +116,8 @@ void train_mara(const Scenario& scenario, const Validation& validation, double b
     return;
   }
   auto outcome = judge(scenario, *scheduler, "mara", static_cast<int>(seed));
-  out.save = [actor = std::make_shared<std::decay_t<decltype(*scheduler)>>(std::move(*scheduler))](const std::string& path) { return actor->save(path); };
+  out.save = [actor = std::make_shared<std::decay_t<decltype(*scheduler)>>(std::move(*scheduler))](
+                 const std::string& path) { return actor->save(path); };
   if (outcome) {
     out.mara = std::move(*outcome);
   } else {
@@ -151,29 +156,35 @@ Status run_compare(const CompareOptions& options) {
   input.seed = options.seed;
   input.return_label = "team return per step, unshaped";
   double best_rule_s = INFINITY;
-  if (const Status played = play_rules(scenario, *validation, *expert, input, best_rule_s); !played) return played;
+  if (const Status played = play_rules(scenario, *validation, *expert, input, best_rule_s); !played)
+    return played;
 
   const auto seeds = static_cast<std::size_t>(options.seeds);
-  const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = options.threads > 0
+                          ? options.threads
+                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::vector<SeedResult> mara_results(seeds), mappo_results(seeds);
   Progress progress("training");
   std::vector<std::size_t> flow_tasks, mara_tasks, mappo_tasks;
   const ExpertFlowConfig flows = flow_config(1);
   for (std::size_t i = 0; i < seeds; ++i) {
-    flow_tasks.push_back(progress.add("flow", flows.iterations * flows.flow.matching.epochs + flows.final_epochs, kFlowShare));
+    flow_tasks.push_back(
+        progress.add("flow", flows.iterations * flows.flow.matching.epochs + flows.final_epochs, kFlowShare));
     mara_tasks.push_back(progress.add("mara", options.steps));
     mappo_tasks.push_back(progress.add("mappo", options.steps));
   }
-  // Every training is sequential and has its own random streams, so results do not depend on the number of threads.
+  // Every training is sequential and has its own random streams, so results do not depend on the number of
+  // threads.
   ThreadPool pool(threads);
   pool.for_each(2 * seeds, [&](std::size_t task) {
     const std::size_t i = task / 2;
     const std::uint64_t seed = options.seed + i;
     if (task % 2 == 0) {
-      train_mara(scenario, *validation, best_rule_s, *expert, seed, options.steps, progress, flow_tasks[i], mara_tasks[i],
-                 mara_results[i]);
+      train_mara(scenario, *validation, best_rule_s, *expert, seed, options.steps, progress, flow_tasks[i],
+                 mara_tasks[i], mara_results[i]);
     } else {
-      train_mappo(scenario, *validation, best_rule_s, seed, options.steps, progress, mappo_tasks[i], mappo_results[i]);
+      train_mappo(scenario, *validation, best_rule_s, seed, options.steps, progress, mappo_tasks[i],
+                  mappo_results[i]);
     }
   });
   progress.finish();
@@ -188,45 +199,58 @@ Status run_compare(const CompareOptions& options) {
   for (auto& r : mara_results) input.training.push_back(r.mara_curve);
 
   input.workload = scenario.description + ": " + std::to_string(scenario.jobs.size()) + " jobs over " +
-                   text((scenario.jobs.back().submit_s - scenario.jobs.front().submit_s) / 86400.0, 1) + " days, load " +
-                   text(scenario.load, 2) + " of " + std::to_string(scenario.cluster.gpus()) + " GPUs";
+                   text((scenario.jobs.back().submit_s - scenario.jobs.front().submit_s) / 86400.0, 1) +
+                   " days, load " + text(scenario.load, 2) + " of " +
+                   std::to_string(scenario.cluster.gpus()) + " GPUs";
   input.configuration = to_json(options);
   input.configuration["time_unit_s"] = scenario.time_unit_s;
   input.configuration["expert_theta"] = expert->theta;
-  input.notes.push_back("Load: requested GPU-seconds at the speed of the fastest type, per second and GPU of the cluster; the "
-                        "training workloads have " + text(scenario.train_load, 2) + " times a factor of 0.5 to 1.2.");
-  input.notes.push_back("All policies decide at every arrival and completion and choose from the same options: GPU type x {half, "
-                        "exactly, double} the requested GPUs.");
+  input.notes.push_back(
+      "Load: requested GPU-seconds at the speed of the fastest type, per second and GPU of the cluster; the "
+      "training workloads have " +
+      text(scenario.train_load, 2) + " times a factor of 0.5 to 1.2.");
+  input.notes.push_back(
+      "All policies decide at every arrival and completion and choose from the same options: GPU type x "
+      "{half, "
+      "exactly, double} the requested GPUs.");
   std::int64_t flow_steps = 0;
   for (const auto& r : mara_results) flow_steps += r.flow_report.env_steps;
-  input.notes.push_back("Beside its environment steps MARA needs a field: " +
-                        std::to_string(flow_steps / static_cast<std::int64_t>(seeds)) +
-                        " simulated steps and " + std::to_string(mara_results[0].flow_report.rows) +
-                        " labels of the tuned list scheduler per seed; the tuning of that scheduler is a separate command "
-                        "(mara-lab tune).");
-  input.notes.push_back("mappo and mara: the weights that did best on 12 workloads drawn from the model, never on the jobs above.");
+  input.notes.push_back(
+      "Beside its environment steps MARA needs a field: " +
+      std::to_string(flow_steps / static_cast<std::int64_t>(seeds)) + " simulated steps and " +
+      std::to_string(mara_results[0].flow_report.rows) +
+      " labels of the tuned list scheduler per seed; the tuning of that scheduler is a separate command "
+      "(mara-lab tune).");
+  input.notes.push_back(
+      "mappo and mara: the weights that did best on 12 workloads drawn from the model, never on the jobs "
+      "above.");
   if (scenario.skipped_rows > 0) {
-    input.notes.push_back(std::to_string(scenario.skipped_rows) + " rows of the trace describe no GPU job that ran and were left out.");
+    input.notes.push_back(std::to_string(scenario.skipped_rows) +
+                          " rows of the trace describe no GPU job that ran and were left out.");
   }
   input.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   // The weights of the first seed's actor, for <mara/deploy/deploy.hpp>.
-  input.files.push_back({"mara.actor", "The weights of mara's actor (of the first seed), for <mara/deploy/deploy.hpp>.",
+  input.files.push_back({"mara.actor",
+                         "The weights of mara's actor (of the first seed), for <mara/deploy/deploy.hpp>.",
                          mara_results[0].save});
 
   const auto rows = make_rows(input);
   if (!rows) return rows.error();
   if (const Status written = write_report(input, *rows, options.out); !written) return written;
   if (options.json) {
-    std::cout << results_json(input, *rows).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << results_json(input, *rows).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+              << '\n';
   } else {
     std::cout << input.workload << '\n' << '\n' << render_table(*rows) << '\n';
     for (const TrainingCurve& curve : input.training) {
       std::cout << curve.name << ", seed " << curve.seed << ": ";
       if (curve.steps_to_best_rule) {
-        std::cout << "reached the best rule on the validation workloads after " << *curve.steps_to_best_rule << " steps\n";
+        std::cout << "reached the best rule on the validation workloads after " << *curve.steps_to_best_rule
+                  << " steps\n";
       } else {
-        std::cout << "did not reach the best rule on the validation workloads in " << curve.env_steps << " steps\n";
+        std::cout << "did not reach the best rule on the validation workloads in " << curve.env_steps
+                  << " steps\n";
       }
     }
     std::cout << "report: " << options.out << "/index.html\n";

@@ -28,8 +28,8 @@ using Flow3 = DefaultFlow<Environment3>;
 inline constexpr std::size_t kMaxAgents = 4096;
 inline constexpr std::size_t kActorWidth = 128;  ///< of both hidden layers
 
-/// Runs `scheduler` over the jobs that a scenario judges on. Decisions at every arrival and completion, for all
-/// policies alike.
+/// Runs `scheduler` over the jobs that a scenario judges on. Decisions at every arrival and completion, for
+/// all policies alike.
 template <Scheduler S>
 Result<PolicyOutcome> judge(const Scenario& scenario, S& scheduler, const std::string& name, int seed) {
   SimulationConfig config;
@@ -44,23 +44,24 @@ Result<PolicyOutcome> judge(const Scenario& scenario, S& scheduler, const std::s
   return outcome;
 }
 
-/// Workloads drawn from the scenario's model, apart from those of training: where learning is watched, the weights to
-/// keep are chosen and parameters are tuned. Never the jobs to be judged on.
+/// Workloads drawn from the scenario's model, apart from those of training: where learning is watched, the
+/// weights to keep are chosen and parameters are tuned. Never the jobs to be judged on.
 class Validation {
  public:
   static Result<Validation> create(const Scenario& scenario, int workloads, std::uint64_t seed) {
     Validation validation;
     validation.cluster_ = scenario.cluster;
     for (int i = 0; i < workloads; ++i) {
-      auto drawn = scenario.draw(Random(seed, 0x76616cull).next64() + static_cast<std::uint64_t>(i), 400.0 * scenario.time_unit_s);
+      auto drawn = scenario.draw(Random(seed, 0x76616cull).next64() + static_cast<std::uint64_t>(i),
+                                 400.0 * scenario.time_unit_s);
       if (!drawn) return drawn.error();
       validation.workloads_.push_back(std::move(*drawn));
     }
     return validation;
   }
 
-  /// Geometric mean over the workloads of the mean JCT, seconds: every workload counts alike, however crowded it is.
-  /// Infinity when a job is left unfinished.
+  /// Geometric mean over the workloads of the mean JCT, seconds: every workload counts alike, however crowded
+  /// it is. Infinity when a job is left unfinished.
   template <Scheduler S>
   double jct_s(S& scheduler) const {
     double sum = 0.0;
@@ -110,16 +111,17 @@ inline ExpertFlowConfig flow_config(std::uint64_t seed) {
 }
 
 /// Learns the flow of `expert` in a scenario. `progress(round, epoch)` after every epoch.
-inline Result<TrainedFlow> train_scenario_flow(const Scenario& scenario, const ListParameters& expert, std::uint64_t seed,
+inline Result<TrainedFlow> train_scenario_flow(const Scenario& scenario, const ListParameters& expert,
+                                               std::uint64_t seed,
                                                const std::function<void(int, int)>& progress) {
   const auto begin = std::chrono::steady_clock::now();
   ClusterEnvironmentConfig config = environment_config(scenario);
   config.decide_at_events = true;  // the states that a deployed policy decides in
   const std::function<Environment3(int)> make = [&](int) { return Environment3(config); };
   TrainedFlow trained;
-  auto flow = flow_from_expert<Flow3, Environment3>(make, ListScheduler<kTypes>(expert, scenario.time_unit_s), flow_config(seed),
-                                                    &trained.report,
-                                                    [&](int round, int epoch, double) { progress(round, epoch); });
+  auto flow = flow_from_expert<Flow3, Environment3>(
+      make, ListScheduler<kTypes>(expert, scenario.time_unit_s), flow_config(seed), &trained.report,
+      [&](int round, int epoch, double) { progress(round, epoch); });
   if (!flow) return flow.error();
   trained.flow = std::move(*flow);
   trained.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -139,25 +141,30 @@ auto deployed(const Actor& actor, const Scenario& scenario) {
   return deploy_actor<kTypes>(actor, ObservationConfig{scenario.time_unit_s}, kMaxAgents, scenario.cluster);
 }
 
-/// Trains MAPPO with guidance mode G for `steps` environment steps, measuring the greedy actor on `validation` about 25
-/// times. The weights that did best there are kept: for every learner alike.
+/// Trains MAPPO with guidance mode G for `steps` environment steps, measuring the greedy actor on
+/// `validation` about 25 times. The weights that did best there are kept: for every learner alike.
 template <guidance::Mode G>
-Result<TrainedActor<typename MappoTrainer<Environment3, critic::Centralized<64, 64>, G, kActorWidth, kActorWidth>::Actor>> train_learner(
-    const Scenario& scenario, const Validation& validation, double best_rule_s, const std::string& name, std::uint64_t seed,
-    std::int64_t steps, const G& guidance, std::shared_ptr<const Flow3> flow,
-    const std::function<void(std::int64_t, double)>& progress) {
+Result<TrainedActor<
+    typename MappoTrainer<Environment3, critic::Centralized<64, 64>, G, kActorWidth, kActorWidth>::Actor>>
+train_learner(const Scenario& scenario, const Validation& validation, double best_rule_s,
+              const std::string& name, std::uint64_t seed, std::int64_t steps, const G& guidance,
+              std::shared_ptr<const Flow3> flow, const std::function<void(std::int64_t, double)>& progress) {
   using Trainer = MappoTrainer<Environment3, critic::Centralized<64, 64>, G, kActorWidth, kActorWidth>;
   using Actor = typename Trainer::Actor;
   const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   MappoConfig config;
   config.seed = seed;
   config.total_steps = steps;
   config.episode_steps = 600;
   const std::int64_t rollout = static_cast<std::int64_t>(config.environments) * config.rollout_steps;
-  if (steps < rollout) config.rollout_steps = static_cast<int>(std::max<std::int64_t>(1, steps / config.environments));
+  if (steps < rollout)
+    config.rollout_steps = static_cast<int>(std::max<std::int64_t>(1, steps / config.environments));
   const ClusterEnvironmentConfig environment = environment_config(scenario);
-  auto trainer = Trainer::create(config, [&](int) { return Environment3(environment); }, guidance, flow);
+  auto trainer = Trainer::create(
+      config, [&](int) { return Environment3(environment); }, guidance, flow);
   if (!trainer) return trainer.error();
   TrainedActor<Actor> trained;
   trained.curve.name = name;
@@ -174,7 +181,8 @@ Result<TrainedActor<typename MappoTrainer<Environment3, critic::Centralized<64, 
       const double jct = validation.jct_s(*scheduler);
       trained.curve.points.push_back(
           {(*trainer)->env_steps(), seconds(), jct, updates > 0 ? team / updates : std::nan("")});
-      if (!trained.curve.steps_to_best_rule && jct <= best_rule_s) trained.curve.steps_to_best_rule = (*trainer)->env_steps();
+      if (!trained.curve.steps_to_best_rule && jct <= best_rule_s)
+        trained.curve.steps_to_best_rule = (*trainer)->env_steps();
       if (jct < best || !trained.actor) {
         best = jct;
         trained.actor = std::make_unique<Actor>((*trainer)->actor());

@@ -56,4 +56,25 @@ awk -F, -v OFS=, '$5 == "gpt2" && $2 > 4 { $2 = 4 } { print }' work/good.csv > w
 accepted "a cluster that cannot hold every combination" compare --trace apart.csv --steps 256 --threads 1 --json \
   --cluster a100:1x4,v100:2x8,t4:2x8 --out apart
 expect "a cluster that cannot hold every combination: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+
+# A drawing program that fails after the training: the earlier report stays as it was, and nothing is left beside it.
+mkdir broken
+cat > broken/gnuplot << 'END'
+#!/bin/sh
+[ "$1" = --version ] && exit 0
+echo '"figure.gp" line 3: out of ink' >&2
+exit 1
+END
+chmod +x broken/gnuplot
+checks=$((checks + 1))
+snapshot work > seen/before
+(cd work && PATH="$scratch/broken:$PATH" "$MARA_LAB" compare --trace good.csv --steps 64 --threads 1 --json) \
+  > seen/out 2> seen/err
+code=$?
+[ "$code" -eq 1 ] || fail "broken gnuplot: exit code $code, expected 1"
+[ ! -s seen/out ] || fail "broken gnuplot: printed on stdout"
+tail -n 1 seen/err | grep -q '^mara-lab compare: gnuplot failed: .*line 3: out of ink' ||
+  fail "broken gnuplot: $(tail -n 1 seen/err)"
+snapshot work > seen/after
+cmp -s seen/before seen/after || fail "broken gnuplot: files changed: $(diff seen/before seen/after)"
 finish

@@ -15,14 +15,14 @@
 
 namespace mara {
 
-/// Times enter as logarithms of multiples of `time_unit_s`, so that a policy trained at one time scale can be used
-/// at another.
+/// Times enter as logarithms of multiples of `time_unit_s`, so that a policy trained at one time scale can be
+/// used at another.
 struct ObservationConfig {
   double time_unit_s = 300.0;
 };
 
-/// Encoder for clusters of `Types` GPU types. Stateless apart from buffers: the same view gives the same numbers.
-/// A row is the agent's own features (kOwn), then the summary of the cluster (kCluster).
+/// Encoder for clusters of `Types` GPU types. Stateless apart from buffers: the same view gives the same
+/// numbers. A row is the agent's own features (kOwn), then the summary of the cluster (kCluster).
 template <int Types>
 class ClusterObservation {
  public:
@@ -43,7 +43,8 @@ class ClusterObservation {
     order_.resize(agents);
   }
 
-  /// Prepares for `view`: orders agents by remaining ideal time (ties: lower index). Must precede the calls below.
+  /// Prepares for `view`: orders agents by remaining ideal time (ties: lower index). Must precede the calls
+  /// below.
   void prepare(const DecisionView& view);
   /// Prepares for an empty system.
   void prepare_empty(const Cluster& cluster) {
@@ -60,12 +61,12 @@ class ClusterObservation {
 
  private:
   struct Facts {
-    double ideal_rate = 1.0;       // on the best type at the requested size
-    double remaining_s = 0.0;      // at that rate
+    double ideal_rate = 1.0;   // on the best type at the requested size
+    double remaining_s = 0.0;  // at that rate
     double total_s = 1.0;
-    double turn_key = 0.0;         // order of turns
-    double requested = 1.0;        // GPUs
-    double speed_up = 1.0;         // at the requested size
+    double turn_key = 0.0;   // order of turns
+    double requested = 1.0;  // GPUs
+    double speed_up = 1.0;   // at the requested size
     double best_speed = 0.0;
     double age_s = 0.0;
     std::uint32_t class_mask = 0;  // types it can run on
@@ -120,7 +121,9 @@ void ClusterObservation<Types>::prepare(const DecisionView& view) {
   }
   const double load = std::min(3.0, demand / std::max(1.0, total_));
   for (Facts& f : facts_) {
-    f.turn_key = std::log(f.remaining_s / unit_ + 0.05) * 1.3 + 0.3 * load * std::log(f.requested) - (f.running ? 0.45 : 0.0) - (std::popcount(f.class_mask)==1?.45:0.0) - (std::popcount(f.class_mask)==2?.12:0.0) - .1*std::log1p(f.age_s/f.total_s);
+    f.turn_key = std::log(f.remaining_s / unit_ + 0.05) * 1.3 + 0.3 * load * std::log(f.requested) -
+                 (f.running ? 0.45 : 0.0) - (std::popcount(f.class_mask) == 1 ? .45 : 0.0) -
+                 (std::popcount(f.class_mask) == 2 ? .12 : 0.0) - .1 * std::log1p(f.age_s / f.total_s);
   }
   for (Facts& f : facts_)
     if (std::isnan(f.turn_key)) f.turn_key = INFINITY;  // a broken reading goes last; sorting needs an order
@@ -135,8 +138,8 @@ template <int Types>
 void ClusterObservation<Types>::summarise(const DecisionView& view) {
   const std::size_t n = facts_.size();
   std::array<double, Types> held{}, on_type{}, class_count{};
-  double waiting = 0, demand = 0, waiting_demand = 0, captive = 0, recent = 0, older = 0, work = 0, exponent = 0,
-         size = 0, remaining = 0, waiting_remaining = 0, age = 0, relative_age = 0;
+  double waiting = 0, demand = 0, waiting_demand = 0, captive = 0, recent = 0, older = 0, work = 0,
+         exponent = 0, size = 0, remaining = 0, waiting_remaining = 0, age = 0, relative_age = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const Facts& f = facts_[i];
     const JobState& state = view.active[i];
@@ -168,7 +171,8 @@ void ClusterObservation<Types>::summarise(const DecisionView& view) {
     const double capacity = std::max(1.0, capacity_[static_cast<std::size_t>(t)]);
     *out++ = static_cast<float>(1.0 - held[static_cast<std::size_t>(t)] / capacity);
   }
-  for (int t = 0; t < Types; ++t) *out++ = static_cast<float>(class_count[static_cast<std::size_t>(t)] / count);
+  for (int t = 0; t < Types; ++t)
+    *out++ = static_cast<float>(class_count[static_cast<std::size_t>(t)] / count);
   *out++ = log_count(static_cast<double>(n));
   *out++ = log_count(waiting);
   *out++ = static_cast<float>(std::log1p(demand / total));
@@ -203,7 +207,8 @@ void ClusterObservation<Types>::write_agents(const DecisionView& view, float* ro
   std::array<double, Types> held_total{}, held_before{};
   for (std::size_t i = 0; i < n; ++i) {
     const Grant held = view.active[i].held;
-    if (!held.empty() && held.type < Types) held_total[static_cast<std::size_t>(held.type)] += held.gpus.as_double();
+    if (!held.empty() && held.type < Types)
+      held_total[static_cast<std::size_t>(held.type)] += held.gpus.as_double();
   }
   std::array<double, std::size_t{1} << Types> class_ahead{};
   double demand_ahead = 0.0;
@@ -216,13 +221,15 @@ void ClusterObservation<Types>::write_agents(const DecisionView& view, float* ro
     float* const begin = out;
     for (int t = 0; t < Types; ++t) {
       const bool feasible = (f.class_mask >> t) & 1u;
-      *out++ = feasible
-                   ? log_time(state.remaining_work / (job.type_speed[static_cast<std::size_t>(t)] * f.speed_up))
-                   : 1.5f;
+      *out++ =
+          feasible
+              ? log_time(state.remaining_work / (job.type_speed[static_cast<std::size_t>(t)] * f.speed_up))
+              : 1.5f;
     }
     for (int t = 0; t < Types; ++t) {
       const bool feasible = (f.class_mask >> t) & 1u;
-      *out++ = feasible ? static_cast<float>(job.type_speed[static_cast<std::size_t>(t)] / f.best_speed) : 0.0f;
+      *out++ =
+          feasible ? static_cast<float>(job.type_speed[static_cast<std::size_t>(t)] / f.best_speed) : 0.0f;
     }
     const double total_s = job.work / f.ideal_rate;
     *out++ = log_time(total_s);
@@ -257,7 +264,8 @@ void ClusterObservation<Types>::write_agents(const DecisionView& view, float* ro
     *out++ = log_count(static_cast<double>(rank));
     std::copy(global_.begin(), global_.begin() + kCluster, out);
     for (float* value = begin; value != begin + kOwn; ++value)
-      if (!std::isfinite(*value)) *value = 0.0f;  // a broken reading must not spread through the shared network
+      if (!std::isfinite(*value))
+        *value = 0.0f;  // a broken reading must not spread through the shared network
     demand_ahead += f.requested;
     class_ahead[f.class_mask] += f.requested;
   }

@@ -17,11 +17,11 @@ namespace mara {
 
 /// Rows of (observation, option held, what could be chosen, option of the expert).
 struct Demonstrations {
-  std::vector<float> observations;   ///< rows x kObservation
-  std::vector<OptionMask> masks;     ///< what the agents before it had left at its turn
-  std::vector<OptionMask> possible;  ///< whatever others do
+  std::vector<float> observations;            ///< rows x kObservation
+  std::vector<OptionMask> masks;              ///< what the agents before it had left at its turn
+  std::vector<OptionMask> possible;           ///< whatever others do
   std::vector<std::uint8_t> current, target;  ///< option held, option of the expert
-  std::int64_t env_steps = 0;  ///< simulated to collect them
+  std::int64_t env_steps = 0;                 ///< simulated to collect them
   std::size_t rows() const noexcept { return target.size(); }
 
   /// Adds the rows and the steps of another collection.
@@ -41,11 +41,12 @@ struct DemonstrationConfig {
   std::uint64_t seed = 1;
   int threads = 1;
   int environments = 48;
-  int steps = 300;               ///< per environment
-  std::size_t rows = 200'000;    ///< at most so many are kept, an even sample of each environment's rows
-  double labelled_share = 0.5;   ///< of the agents of a step are asked for (asking costs an expert decision each)
-  /// Share of agents that choose at random instead of following the played policy, environment by environment in turn:
-  /// so the states of beginners are covered too.
+  int steps = 300;             ///< per environment
+  std::size_t rows = 200'000;  ///< at most so many are kept, an even sample of each environment's rows
+  double labelled_share =
+      0.5;  ///< of the agents of a step are asked for (asking costs an expert decision each)
+  /// Share of agents that choose at random instead of following the played policy, environment by environment
+  /// in turn: so the states of beginners are covered too.
   std::vector<double> disturbance = {0.0, 0.02, 0.1, 0.3, 1.0};
 };
 
@@ -59,28 +60,31 @@ concept SchedulerEnvironment = Environment<E> && requires(const E& e) {
 
 /// An expert that can finish a decision which others began (see ListScheduler).
 template <class S>
-concept SequentialExpert = requires(S& s, const DecisionView& view, std::span<const std::uint8_t> decided, Allocation& a) {
+concept SequentialExpert = requires(S& s, const DecisionView& view, std::span<const std::uint8_t> decided,
+                                    Allocation& a) {
   { s.prepare(view) } -> std::same_as<void>;
   { s.decide_rest(view, decided, a) } -> std::same_as<void>;
 };
 
-/// Who plays while the expert is asked: choice(observation, current option, mask) -> option; absent: the expert.
+/// Who plays while the expert is asked: choice(observation, current option, mask) -> option; absent: the
+/// expert.
 using DemonstrationPolicy = std::function<int(const float* observation, int current, OptionMask mask)>;
 
-/// Plays `make(i)`, and asks `expert` at the turn of every labelled agent what it would do now, given what the agents
-/// before it have really taken: labels for the states of whoever plays (DAgger, Ross et al. 2011, applied to the turns
-/// of a step). `player(i)` makes the policy of environment i; without it the expert plays. Same result for any number
-/// of threads. Errors: fewer than one environment, negative steps, a labelled_share outside [0, 1], and those of
-/// reset().
+/// Plays `make(i)`, and asks `expert` at the turn of every labelled agent what it would do now, given what
+/// the agents before it have really taken: labels for the states of whoever plays (DAgger, Ross et al. 2011,
+/// applied to the turns of a step). `player(i)` makes the policy of environment i; without it the expert
+/// plays. Same result for any number of threads. Errors: fewer than one environment, negative steps, a
+/// labelled_share outside [0, 1], and those of reset().
 template <SchedulerEnvironment E, SequentialExpert S>
-Result<Demonstrations> demonstrate(const std::function<E(int)>& make, const S& expert, const DemonstrationConfig& config,
+Result<Demonstrations> demonstrate(const std::function<E(int)>& make, const S& expert,
+                                   const DemonstrationConfig& config,
                                    const std::function<DemonstrationPolicy(int)>& player = {}) {
   constexpr auto kObservation = static_cast<std::size_t>(E::kObservation);
   using Actions = typename E::ActionSpace;
   if (config.environments < 1 || config.steps < 0) {
-    return Error{ErrorCode::kInvalidArgument, "demonstrations: environments = " + std::to_string(config.environments) +
-                                                  ", steps = " + std::to_string(config.steps) +
-                                                  ", need at least 1 and 0"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "demonstrations: environments = " + std::to_string(config.environments) +
+                     ", steps = " + std::to_string(config.steps) + ", need at least 1 and 0"};
   }
   if (Status share = check_range(config.labelled_share, 0.0, 1.0, "demonstrations: labelled_share"); !share) {
     return share.error();
@@ -95,7 +99,8 @@ Result<Demonstrations> demonstrate(const std::function<E(int)>& make, const S& e
     S scheduler = expert;
     const DemonstrationPolicy policy = player ? player(static_cast<int>(i)) : DemonstrationPolicy{};
     Random random(config.seed, 0x64656d6f00000000ull + i);
-    const double disturbance = config.disturbance.empty() ? 0.0 : config.disturbance[i % config.disturbance.size()];
+    const double disturbance =
+        config.disturbance.empty() ? 0.0 : config.disturbance[i % config.disturbance.size()];
     Demonstrations& part = parts[i];
     outcomes[i] = environment.reset(random.next64());
     if (!outcomes[i]) return;
@@ -131,17 +136,20 @@ Result<Demonstrations> demonstrate(const std::function<E(int)>& make, const S& e
               keep = at < quota;
             } else {
               part.observations.resize((at + 1) * kObservation);
-              part.masks.push_back(0), part.possible.push_back(0), part.current.push_back(0), part.target.push_back(0);
+              part.masks.push_back(0), part.possible.push_back(0), part.current.push_back(0),
+                  part.target.push_back(0);
             }
             if (keep) {
-              std::copy_n(&observations[a * kObservation], kObservation, &part.observations[at * kObservation]);
+              std::copy_n(&observations[a * kObservation], kObservation,
+                          &part.observations[at * kObservation]);
               part.masks[at] = mask;
               part.possible[at] = environment.possible(a);
               part.current[at] = static_cast<std::uint8_t>(environment.current_option(a));
               part.target[at] = static_cast<std::uint8_t>(ideal);
             }
           }
-          int option = policy ? policy(&observations[a * kObservation], environment.current_option(a), mask) : ideal;
+          int option =
+              policy ? policy(&observations[a * kObservation], environment.current_option(a), mask) : ideal;
           if (random.uniform() < disturbance) {
             std::array<double, 32> legal{};
             for (int o = 0; o < E::kOptions; ++o) legal[static_cast<std::size_t>(o)] = (mask >> o) & 1u;

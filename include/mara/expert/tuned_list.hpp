@@ -5,10 +5,11 @@
 
 namespace mara {
 
-/// Written by `mara-lab tune --trace muri_trace3.csv --iterations 25 --population 64` on workloads fitted to the first
-/// 60 % of the Philly trace, at 0.5 to 1.2 times its rate, on the default cluster (three types, 32 GPUs each).
-inline constexpr ListParameters kTunedListParameters{{0.3650, 0.0437, 0.3122, -0.0538, 0.2058, 0.4700, -0.1077, 0.4212,
-                                                      0.1255, -0.1616, -0.4493, -0.1194, -0.2361, -0.1493, 0.1967,
-                                                      -0.1051}};
+/// Written by `mara-lab tune --trace muri_trace3.csv --iterations 25 --population 64` on workloads fitted to
+/// the first 60 % of the Philly trace, at 0.5 to 1.2 times its rate, on the default cluster (three types, 32
+/// GPUs each).
+inline constexpr ListParameters kTunedListParameters{{0.3650, 0.0437, 0.3122, -0.0538, 0.2058, 0.4700,
+                                                      -0.1077, 0.4212, 0.1255, -0.1616, -0.4493, -0.1194,
+                                                      -0.2361, -0.1493, 0.1967, -0.1051}};
 
 }  // namespace mara

@@ -15,11 +15,11 @@ namespace mara {
 struct ExpertFlowConfig {
   std::uint64_t seed = 1;
   int threads = 1;
-  int iterations = 3;  ///< rounds in which the flow of the round before plays
+  int iterations = 3;           ///< rounds in which the flow of the round before plays
   DemonstrationConfig first{};  ///< the expert plays, disturbed
   DemonstrationConfig later{.disturbance = {0.0, 0.02, 0.1}};  ///< the flow plays
-  FlowConfig flow{};  ///< epochs of each round but the last
-  int final_epochs = 10;  ///< epochs of the last round
+  FlowConfig flow{};                                           ///< epochs of each round but the last
+  int final_epochs = 10;                                       ///< epochs of the last round
 };
 
 /// What it cost.
@@ -32,7 +32,8 @@ struct ExpertFlowReport {
 /// The option with the largest endpoint coordinate among the legal ones.
 template <class Flow>
 DemonstrationPolicy flow_player(std::shared_ptr<const Flow> flow) {
-  return [flow, work = std::make_shared<typename Flow::Workspace>()](const float* observation, int current, OptionMask mask) {
+  return [flow, work = std::make_shared<typename Flow::Workspace>()](const float* observation, int current,
+                                                                     OptionMask mask) {
     float endpoint[Flow::kOptions];
     flow->endpoint(observation, &current, &mask, 1, endpoint, *work);
     int best = 0;
@@ -46,15 +47,18 @@ DemonstrationPolicy flow_player(std::shared_ptr<const Flow> flow) {
   };
 }
 
-/// Dataset aggregation (DAgger, Ross et al. 2011) for the flow: cloning the expert's own states alone leaves the flow
-/// helpless where its first mistakes lead. Each round goes on from the weights of the one before. Same result for any
-/// number of threads. Errors: negative iterations, and those of demonstrate() and train_flow().
+/// Dataset aggregation (DAgger, Ross et al. 2011) for the flow: cloning the expert's own states alone leaves
+/// the flow helpless where its first mistakes lead. Each round goes on from the weights of the one before.
+/// Same result for any number of threads. Errors: negative iterations, and those of demonstrate() and
+/// train_flow().
 template <class Flow, SchedulerEnvironment E, SequentialExpert S>
-Result<std::shared_ptr<const Flow>> flow_from_expert(const std::function<E(int)>& make, const S& expert,
-                                                     const ExpertFlowConfig& config, ExpertFlowReport* report = nullptr,
-                                                     const std::function<void(int round, int epoch, double loss)>& progress = {}) {
+Result<std::shared_ptr<const Flow>> flow_from_expert(
+    const std::function<E(int)>& make, const S& expert, const ExpertFlowConfig& config,
+    ExpertFlowReport* report = nullptr,
+    const std::function<void(int round, int epoch, double loss)>& progress = {}) {
   if (config.iterations < 0) {
-    return Error{ErrorCode::kInvalidArgument, "flow: iterations = " + std::to_string(config.iterations) + " is negative"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "flow: iterations = " + std::to_string(config.iterations) + " is negative"};
   }
   Demonstrations data;
   std::shared_ptr<const Flow> flow;

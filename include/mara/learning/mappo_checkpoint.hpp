@@ -50,7 +50,8 @@ Status MappoTrainer<E, C, G, H...>::load(const std::filesystem::path& path) {
   if (status) status = in.get_value("shuffle", shuffle);
   if (status) status = in.get_exact("actor", std::span<float>(actor));
   if (status) status = in.get_exact("critic", std::span<float>(critic));
-  for (const auto& [name, moments] : {std::pair{"actor", &actor_moments}, std::pair{"critic", &critic_moments}}) {
+  for (const auto& [name, moments] :
+       {std::pair{"actor", &actor_moments}, std::pair{"critic", &critic_moments}}) {
     if (status) status = in.get_exact(std::string(name) + "_first", std::span<float>(moments->first));
     if (status) status = in.get_exact(std::string(name) + "_second", std::span<float>(moments->second));
     if (status) status = in.get_value(std::string(name) + "_updates", moments->updates);
@@ -59,7 +60,8 @@ Status MappoTrainer<E, C, G, H...>::load(const std::filesystem::path& path) {
   if (status) status = in.get_value("environments", environments);
   if (!status) return status;
   if (environments != players_.size()) {
-    return Error{ErrorCode::kShapeMismatch, path.string() + ": environments = " + std::to_string(environments) +
+    return Error{ErrorCode::kShapeMismatch, path.string() +
+                                                ": environments = " + std::to_string(environments) +
                                                 ", the trainer has " + std::to_string(players_.size())};
   }
   struct Saved {

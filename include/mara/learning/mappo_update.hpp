@@ -19,7 +19,8 @@ inline void standardise(std::span<float> values) noexcept {
 template <Environment E, class C, guidance::Mode G, std::size_t... H>
 Status MappoTrainer<E, C, G, H...>::validate(const MappoConfig& c, bool has_flow) {
   const auto bad = [](const char* field, double value, const char* rule) {
-    return Error{ErrorCode::kInvalidArgument, std::string("mappo: ") + field + " = " + std::to_string(value) + " " + rule};
+    return Error{ErrorCode::kInvalidArgument,
+                 std::string("mappo: ") + field + " = " + std::to_string(value) + " " + rule};
   };
   if (c.environments < 1) return bad("environments", c.environments, "must be at least 1");
   if (c.rollout_steps < 1) return bad("rollout_steps", c.rollout_steps, "must be at least 1");
@@ -33,8 +34,10 @@ Status MappoTrainer<E, C, G, H...>::validate(const MappoConfig& c, bool has_flow
                                                   {"critic_learning_rate", c.critic_learning_rate}};
   for (const auto& [field, value] : rates)
     if (!(value > 0.0) || !std::isfinite(value)) return bad(field, value, "must be positive");
-  const std::pair<const char*, double> shares[] = {{"gamma", c.gamma},       {"lambda", c.lambda},
-                                                   {"clip", c.clip},         {"final_rate", c.final_rate},
+  const std::pair<const char*, double> shares[] = {{"gamma", c.gamma},
+                                                   {"lambda", c.lambda},
+                                                   {"clip", c.clip},
+                                                   {"final_rate", c.final_rate},
                                                    {"value_normaliser_decay", c.value_normaliser_decay}};
   for (const auto& [field, value] : shares)
     if (!(value >= 0.0 && value <= 1.0)) return bad(field, value, "must lie in [0, 1]");
@@ -44,14 +47,15 @@ Status MappoTrainer<E, C, G, H...>::validate(const MappoConfig& c, bool has_flow
   for (const auto& [field, value] : weights)
     if (!(value >= 0.0) || !std::isfinite(value)) return bad(field, value, "must not be negative");
   if (G::kUsesField && !has_flow) {
-    return Error{ErrorCode::kInvalidArgument, "mappo: flow is missing: this guidance mode needs a trained field"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "mappo: flow is missing: this guidance mode needs a trained field"};
   }
   return {};
 }
 
 template <Environment E, class C, guidance::Mode G, std::size_t... H>
-MappoTrainer<E, C, G, H...>::MappoTrainer(const MappoConfig& config, const std::function<E(int)>& make, G guidance,
-                                          std::shared_ptr<const Flow> flow)
+MappoTrainer<E, C, G, H...>::MappoTrainer(const MappoConfig& config, const std::function<E(int)>& make,
+                                          G guidance, std::shared_ptr<const Flow> flow)
     : config_(config),
       make_(make),
       guidance_(std::move(guidance)),
@@ -71,7 +75,8 @@ MappoTrainer<E, C, G, H...>::MappoTrainer(const MappoConfig& config, const std::
   actor_.initialise(initial_, 0.01f);  // nearly uniform first policy (Andrychowicz et al. 2021, section 3.2)
   players_.reserve(static_cast<std::size_t>(config.environments));
   for (int e = 0; e < config.environments; ++e) {
-    players_.emplace_back(make_(e), Random(config.seed, 0x706c000000000000ull + static_cast<std::uint64_t>(e)));
+    players_.emplace_back(make_(e),
+                          Random(config.seed, 0x706c000000000000ull + static_cast<std::uint64_t>(e)));
   }
 }
 
@@ -127,7 +132,8 @@ void MappoTrainer<E, C, G, H...>::estimate_advantages() {
   for (std::size_t begin = 0; begin < environments && group > 1; begin += group) {
     const std::size_t end = std::min(environments, begin + group);
     if (end - begin < 2) continue;  // alone it would be its own baseline and learn nothing
-    for (std::size_t t = 0; t < steps; ++t) {  // what the shared arrivals did to all of them is nobody's merit
+    for (std::size_t t = 0; t < steps;
+         ++t) {  // what the shared arrivals did to all of them is nobody's merit
       float mean = 0.0f;
       for (std::size_t e = begin; e < end; ++e) mean += advantages_(e, t);
       mean /= static_cast<float>(end - begin);
@@ -158,13 +164,15 @@ Status MappoTrainer<E, C, G, H...>::improve_actor(MappoReport& report) {
   constexpr auto kOptions = static_cast<std::size_t>(E::kOptions);
   const double schedule = progress();
   actor_adam_.set_learning_rate(config_.learning_rate * (1.0 - (1.0 - config_.final_rate) * schedule));
-  const auto entropy_weight = static_cast<float>(config_.entropy_initial * (1.0 - schedule) + config_.entropy_final * schedule);
+  const auto entropy_weight =
+      static_cast<float>(config_.entropy_initial * (1.0 - schedule) + config_.entropy_final * schedule);
   std::vector<std::size_t> order(row_index_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto minibatch = static_cast<std::size_t>(config_.minibatch_rows);
   int batches = 0;
   for (int epoch = 0; epoch < config_.epochs; ++epoch) {
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[shuffle_.below(static_cast<std::uint32_t>(i))]);
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[shuffle_.below(static_cast<std::uint32_t>(i))]);
     for (std::size_t begin = 0; begin < order.size(); begin += minibatch) {
       const std::size_t rows = std::min(minibatch, order.size() - begin);
       const std::size_t count = (rows + kChunkRows - 1) / kChunkRows;
@@ -183,7 +191,8 @@ Status MappoTrainer<E, C, G, H...>::improve_actor(MappoReport& report) {
           const auto [e, row] = row_index_[at];
           const AgentRows& from = rollout_.rows[e];
           std::copy_n(&from.inputs[row * kInputs], kInputs, &b.inputs[r * kInputs]);
-          if constexpr (G::kUsesField) std::copy_n(&from.distribution[row * kOptions], kOptions, &b.distribution[r * kOptions]);
+          if constexpr (G::kUsesField)
+            std::copy_n(&from.distribution[row * kOptions], kOptions, &b.distribution[r * kOptions]);
           b.signals[r] = from.signals[row];
           b.log_probabilities[r] = from.log_probabilities[row];
           b.advantages[r] = row_advantage_[at];
@@ -191,17 +200,19 @@ Status MappoTrainer<E, C, G, H...>::improve_actor(MappoReport& report) {
           b.options[r] = from.options[row];
         }
         chunk.gradients.assign(Actor::kParameters, 0.0f);
-        chunk.report = policy_gradient(chunk.tape, actor_, guidance_, b, static_cast<float>(config_.clip), entropy_weight,
-                                       chunk.gradients);
+        chunk.report = policy_gradient(chunk.tape, actor_, guidance_, b, static_cast<float>(config_.clip),
+                                       entropy_weight, chunk.gradients);
       });
       for (std::size_t c = 1; c < count; ++c)  // fixed order: the same sum for any number of threads
-        for (std::size_t i = 0; i < Actor::kParameters; ++i) chunks_[0].gradients[i] += chunks_[c].gradients[i];
+        for (std::size_t i = 0; i < Actor::kParameters; ++i)
+          chunks_[0].gradients[i] += chunks_[c].gradients[i];
       for (std::size_t c = 0; c < count; ++c) {
         report.policy_loss += chunks_[c].report.loss;
         report.entropy += chunks_[c].report.entropy;
         report.approximate_kl += chunks_[c].report.approximate_kl;
       }
-      if (!std::isfinite(report.policy_loss)) return Error{ErrorCode::kNumerical, "mappo: policy loss is not finite"};
+      if (!std::isfinite(report.policy_loss))
+        return Error{ErrorCode::kNumerical, "mappo: policy loss is not finite"};
       if (const Status stepped = actor_adam_.step(actor_.parameters(), chunks_[0].gradients); !stepped) {
         return Error{stepped.error().code, "mappo: policy loss: " + stepped.error().message};
       }
@@ -220,13 +231,15 @@ Status MappoTrainer<E, C, G, H...>::improve_critic(MappoReport& report) {
   if (const Status updated = normaliser_.update(std::span<const float>(returns_.data(), total)); !updated) {
     return Error{updated.error().code, "mappo: value loss: " + updated.error().message};
   }
-  critic_adam_.set_learning_rate(config_.critic_learning_rate * (1.0 - (1.0 - config_.final_rate) * progress()));
+  critic_adam_.set_learning_rate(config_.critic_learning_rate *
+                                 (1.0 - (1.0 - config_.final_rate) * progress()));
   std::vector<std::size_t> order(total);
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto minibatch = static_cast<std::size_t>(config_.minibatch_states);
   int batches = 0;
   for (int epoch = 0; epoch < config_.epochs; ++epoch) {
-    for (std::size_t i = total; i > 1; --i) std::swap(order[i - 1], order[shuffle_.below(static_cast<std::uint32_t>(i))]);
+    for (std::size_t i = total; i > 1; --i)
+      std::swap(order[i - 1], order[shuffle_.below(static_cast<std::uint32_t>(i))]);
     for (std::size_t begin = 0; begin < total; begin += minibatch) {
       ValueBatch& b = value_batch_;
       b.rows = std::min(minibatch, total - begin);
@@ -238,13 +251,17 @@ Status MappoTrainer<E, C, G, H...>::improve_critic(MappoReport& report) {
         std::copy_n(&rollout_.states(e, t, 0), kState, &b.states[r * kState]);
         std::copy_n(&rollout_.next_states(e, t, 0), kState, &b.next_states[r * kState]);
         b.targets[r] = normaliser_.normalize(returns_(e, t));
-        b.alignment[r] = rollout_.ends(e, t) == static_cast<std::uint8_t>(StepEnd::kTerminated) ? 0.0f : rollout_.alignment(e, t);
+        b.alignment[r] = rollout_.ends(e, t) == static_cast<std::uint8_t>(StepEnd::kTerminated)
+                             ? 0.0f
+                             : rollout_.alignment(e, t);
       }
       critic_.network().zero_gradients();
       const double loss = value_gradient(critic_tape_, critic_, guidance_, b);
       if (!std::isfinite(loss)) return Error{ErrorCode::kNumerical, "mappo: value loss is not finite"};
       report.value_loss += loss;
-      if (const Status stepped = critic_adam_.step(critic_.network().parameters(), critic_.network().gradients()); !stepped) {
+      if (const Status stepped =
+              critic_adam_.step(critic_.network().parameters(), critic_.network().gradients());
+          !stepped) {
         return Error{stepped.error().code, "mappo: value loss: " + stepped.error().message};
       }
       ++batches;
