@@ -82,11 +82,11 @@ void train_mappo(const Scenario& scenario, const Validation& validation, double 
 }
 
 void train_mara(const Scenario& scenario, const Validation& validation, double best_rule_s,
-                const ListParameters& expert, std::uint64_t seed, std::int64_t steps, Progress& progress,
-                std::size_t flow_task, std::size_t task, SeedResult& out) {
+                const ListParameters& expert, std::uint64_t seed, std::int64_t steps, int flow_steps,
+                Progress& progress, std::size_t flow_task, std::size_t task, SeedResult& out) {
   int epochs = 0;
-  auto flow =
-      train_scenario_flow(scenario, expert, seed, [&](int, int) { progress.update(flow_task, ++epochs); });
+  auto flow = train_scenario_flow(scenario, expert, seed, flow_steps,
+                                  [&](int, int) { progress.update(flow_task, ++epochs); });
   if (!flow) {
     out.status = flow.error();
     return;
@@ -166,7 +166,7 @@ Status run_compare(const CompareOptions& options) {
   std::vector<SeedResult> mara_results(seeds), mappo_results(seeds);
   Progress progress("training");
   std::vector<std::size_t> flow_tasks, mara_tasks, mappo_tasks;
-  const ExpertFlowConfig flows = flow_config(1);
+  const ExpertFlowConfig flows = flow_config(1, options.flow_steps);
   for (std::size_t i = 0; i < seeds; ++i) {
     flow_tasks.push_back(
         progress.add("flow", flows.iterations * flows.flow.matching.epochs + flows.final_epochs, kFlowShare));
@@ -180,8 +180,8 @@ Status run_compare(const CompareOptions& options) {
     const std::size_t i = task / 2;
     const std::uint64_t seed = options.seed + i;
     if (task % 2 == 0) {
-      train_mara(scenario, *validation, best_rule_s, *expert, seed, options.steps, progress, flow_tasks[i],
-                 mara_tasks[i], mara_results[i]);
+      train_mara(scenario, *validation, best_rule_s, *expert, seed, options.steps, options.flow_steps,
+                 progress, flow_tasks[i], mara_tasks[i], mara_results[i]);
     } else {
       train_mappo(scenario, *validation, best_rule_s, seed, options.steps, progress, mappo_tasks[i],
                   mappo_results[i]);

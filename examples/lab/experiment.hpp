@@ -98,11 +98,12 @@ struct TrainedFlow {
   double seconds = 0.0;
 };
 
-inline ExpertFlowConfig flow_config(std::uint64_t seed) {
+/// `steps`: of each environment in each round.
+inline ExpertFlowConfig flow_config(std::uint64_t seed, int steps) {
   ExpertFlowConfig config;
   config.seed = seed;
   config.iterations = 4;
-  config.first.steps = config.later.steps = 800;
+  config.first.steps = config.later.steps = steps;
   config.first.labelled_share = config.later.labelled_share = 0.7;
   config.first.rows = config.later.rows = 240'000;
   config.flow.matching.epochs = 2;
@@ -112,7 +113,7 @@ inline ExpertFlowConfig flow_config(std::uint64_t seed) {
 
 /// Learns the flow of `expert` in a scenario. `progress(round, epoch)` after every epoch.
 inline Result<TrainedFlow> train_scenario_flow(const Scenario& scenario, const ListParameters& expert,
-                                               std::uint64_t seed,
+                                               std::uint64_t seed, int steps,
                                                const std::function<void(int, int)>& progress) {
   const auto begin = std::chrono::steady_clock::now();
   ClusterEnvironmentConfig config = environment_config(scenario);
@@ -120,7 +121,7 @@ inline Result<TrainedFlow> train_scenario_flow(const Scenario& scenario, const L
   const std::function<Environment3(int)> make = [&](int) { return Environment3(config); };
   TrainedFlow trained;
   auto flow = flow_from_expert<Flow3, Environment3>(
-      make, ListScheduler<kTypes>(expert, scenario.time_unit_s), flow_config(seed), &trained.report,
+      make, ListScheduler<kTypes>(expert, scenario.time_unit_s), flow_config(seed, steps), &trained.report,
       [&](int round, int epoch, double) { progress(round, epoch); });
   if (!flow) return flow.error();
   trained.flow = std::move(*flow);

@@ -23,6 +23,7 @@ struct CompareOptions {
   std::string cluster;
   std::optional<double> load;
   std::int64_t steps = 150000;
+  int flow_steps = 800;
   int seeds = 1;
   std::uint64_t seed = 1;
   int threads = 0;
@@ -89,6 +90,8 @@ mara::Status check_workload_options(const Options& options) {
 inline mara::Status validate(const CompareOptions& options) {
   if (options.steps < 1 || options.steps > 1'000'000'000)
     return detail::bad_option("steps", "must be from 1 to 1000000000", std::to_string(options.steps));
+  if (options.flow_steps < 1 || options.flow_steps > 1'000'000)
+    return detail::bad_option("flow-steps", "must be from 1 to 1000000", std::to_string(options.flow_steps));
   if (options.seeds < 1 || options.seeds > 1000)
     return detail::bad_option("seeds", "must be from 1 to 1000", std::to_string(options.seeds));
   return detail::check_workload_options(options);
@@ -136,6 +139,7 @@ struct mara::Descriptions<lab::CompareOptions> {
        "arrivals are "
        "stretched or squeezed to it; empty: arrivals as they are, on a cluster for about 0.5"},
       {"steps", "environment steps that each learner trains for"},
+      {"flow_steps", "steps of each of the 48 environments in each of the 5 rounds that teach the flow"},
       {"seeds", "trainings of each learner, with consecutive seeds; more seeds give intervals"},
       {"seed", "first seed; the same seed gives the same report, whatever the number of threads"},
       {"threads", "threads to use; 0: one per processor"},
@@ -182,8 +186,8 @@ struct mara::Descriptions<lab::TraceOptions> {
   });
 };
 
-BOOST_HANA_ADAPT_STRUCT(lab::CompareOptions, trace, format, model, cluster, load, steps, seeds, seed, threads,
-                        expert, out, json);
+BOOST_HANA_ADAPT_STRUCT(lab::CompareOptions, trace, format, model, cluster, load, steps, flow_steps, seeds,
+                        seed, threads, expert, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::TuneOptions, trace, format, model, cluster, load, iterations, population, seed,
                         threads, expert, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::TraceOptions, file, format, fit, json);

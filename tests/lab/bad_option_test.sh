@@ -55,6 +55,7 @@ refused "--trace with --model" "--model: cannot be combined with --trace, got 'm
   compare --trace good.csv --model m.json
 refused "unknown option" "^mara-lab compare: .*--colour" compare --trace good.csv --colour red
 refused "unknown option of trace" "^mara-lab trace: .*--steps" trace good.csv --steps 5
+refused "--flow-steps 0" "--flow-steps: .*got 0" compare --trace good.csv --flow-steps=0
 refused "option of another command" "^mara-lab compare: .*--population" compare --population 8
 refused "plain argument" "^mara-lab compare: .*extra" compare extra
 refused "value missing" "^mara-lab compare: .*--trace" compare --trace

@@ -14,13 +14,13 @@ value() { # value FILE PATH: of a flattened document
 }
 is_number() { printf '%s\n' "$1" | grep -Eq '^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$'; }
 
-accepted "two seeds, one thread, --json" compare --trace trace.csv --steps $steps --seeds 2 --threads 1 --json --out one
+accepted "two seeds, one thread, --json" compare --trace trace.csv --steps $steps --flow-steps 20 --seeds 2 --threads 1 --json --out one
 mv seen/out one.json
 expect "progress goes to stderr" test -s seen/err
-accepted "two seeds, two threads" compare --trace trace.csv --steps $steps --seeds 2 --threads 2 --out two
+accepted "two seeds, two threads" compare --trace trace.csv --steps $steps --flow-steps 20 --seeds 2 --threads 2 --out two
 mv seen/out two.txt
 checks=$((checks + 1))
-(cd work/a/deep/folder && "$MARA_LAB" compare --trace ../../../trace.csv --steps $steps) > third.txt 2> seen/err ||
+(cd work/a/deep/folder && "$MARA_LAB" compare --trace ../../../trace.csv --steps $steps --flow-steps 20) > third.txt 2> seen/err ||
   fail "one seed, from another folder: $(tail -n 3 seen/err)"
 third=work/a/deep/folder/mara-report
 

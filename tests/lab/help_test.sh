@@ -19,7 +19,7 @@ explained() { # explained COMMAND OPTION...: each is followed by an explanation 
   for option in "$@"; do echo "$option"; done | grep -e '^--' | sort > seen/known
   expect "$command --help: $(diff seen/known seen/shown | grep '^[<>]')" cmp -s seen/known seen/shown
 }
-explained compare --trace --format --model --cluster --load --steps --seeds --seed --threads --expert --out --json
+explained compare --trace --format --model --cluster --load --steps --flow-steps --seeds --seed --threads --expert --out --json
 explained tune --trace --format --model --cluster --load --iterations --population --seed --threads --expert --out --json
 explained trace file --format --fit --json
 accepted "--help" --help

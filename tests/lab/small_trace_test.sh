@@ -44,7 +44,7 @@ expect "unsorted, same summary" cmp seen/plain seen/unsorted
 # One job is left to be judged on, some rows are skipped, and the file's name needs care everywhere.
 odd='a <b> & "c" $d %s.csv'
 awk -F, -v OFS=, 'NR == 10 || NR == 20 { $7 = 0 } NR == 121 { $3 = $3 * 2 } { print }' work/good.csv > "work/$odd"
-accepted "one job to be judged on" compare --trace "$odd" --steps 256 --threads 1 --json --out "report of $odd"
+accepted "one job to be judged on" compare --trace "$odd" --steps 256 --flow-steps 20 --threads 1 --json --out "report of $odd"
 expect "one job to be judged on: JSON" awk -f "$here/json.awk" seen/out > seen/flat
 expect "one job to be judged on: finished" test "$(awk '$1 == ".policies[9].finished" { print $2 }' seen/flat)" = 1
 expect "skipped rows are reported" grep -q "2 rows of the trace" "work/report of $odd/summary.json"
@@ -53,7 +53,7 @@ expect "the page holds no foreign markup" test -z "$(grep '<b>' "work/report of 
 
 # Kinds of jobs and GPU counts that occur, but never together: gpt2 needs the memory of an a100, and there are four.
 awk -F, -v OFS=, '$5 == "gpt2" && $2 > 4 { $2 = 4 } { print }' work/good.csv > work/apart.csv
-accepted "a cluster that cannot hold every combination" compare --trace apart.csv --steps 256 --threads 1 --json \
+accepted "a cluster that cannot hold every combination" compare --trace apart.csv --steps 256 --flow-steps 20 --threads 1 --json \
   --cluster a100:1x4,v100:2x8,t4:2x8 --out apart
 expect "a cluster that cannot hold every combination: JSON" awk -f "$here/json.awk" seen/out > seen/flat
 
@@ -68,7 +68,7 @@ END
 chmod +x broken/gnuplot
 checks=$((checks + 1))
 snapshot work > seen/before
-(cd work && PATH="$scratch/broken:$PATH" "$MARA_LAB" compare --trace good.csv --steps 64 --threads 1 --json) \
+(cd work && PATH="$scratch/broken:$PATH" "$MARA_LAB" compare --trace good.csv --steps 64 --flow-steps 20 --threads 1 --json) \
   > seen/out 2> seen/err
 code=$?
 [ "$code" -eq 1 ] || fail "broken gnuplot: exit code $code, expected 1"
