@@ -15,7 +15,7 @@ explained() { # explained COMMAND OPTION...: each is followed by an explanation 
       END { exit !(found && split(text, words, " ") > 4) }' seen/out || fail "$command --help does not explain $option"
   done
   # And no option is left out of this test.
-  grep -Eo '^ +--[a-z]+' seen/out | tr -d ' ' | sort > seen/shown
+  grep -Eo '^ +--[a-z-]+' seen/out | tr -d ' ' | sort > seen/shown
   for option in "$@"; do echo "$option"; done | grep -e '^--' | sort > seen/known
   expect "$command --help: $(diff seen/known seen/shown | grep '^[<>]')" cmp -s seen/known seen/shown
 }
