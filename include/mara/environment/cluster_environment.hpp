@@ -144,6 +144,7 @@ class ClusterEnvironment {
   /// The view for schedulers that play in this environment (experts); valid while there are agents.
   const DecisionView& view() const noexcept { return simulator_->view(); }
   const Cluster& cluster() const noexcept { return config_.cluster; }
+  const Config& config() const noexcept { return config_; }
 
  private:
   static double ideal_rate(const Job& job) noexcept {
