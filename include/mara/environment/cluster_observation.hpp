@@ -32,9 +32,6 @@ class ClusterObservation {
   static constexpr int kSize = kOwn + kCluster;
   static constexpr int kGlobal = kCluster + Types + 6;
 
-  /// In the order of turns a running job counts as this much of its remaining time, which damps preemption.
-  static constexpr double kRunningShare = 0.7;
-
   explicit ClusterObservation(ObservationConfig config) : unit_(config.time_unit_s) {}
 
   /// Makes room for `agents` agents; encode() allocates only beyond that.
@@ -43,7 +40,7 @@ class ClusterObservation {
     order_.resize(agents);
   }
 
-  /// Prepares for `view`: orders agents by remaining ideal time (ties: lower index). Must precede the calls
+  /// Prepares for `view`: fixes the order of turns (ties: lower index). Must precede the calls
   /// below.
   void prepare(const DecisionView& view);
   /// Prepares for an empty system.
@@ -52,7 +49,7 @@ class ClusterObservation {
     view.cluster = &cluster;
     prepare(view);
   }
-  /// Agents by remaining ideal time, shortest first.
+  /// Agents in the order in which they choose: about shortest remaining ideal time first, see prepare().
   std::span<const std::uint32_t> order() const noexcept { return order_; }
   /// Writes one row of kSize numbers per active agent.
   void write_agents(const DecisionView& view, float* rows) const noexcept;
@@ -120,6 +117,9 @@ void ClusterObservation<Types>::prepare(const DecisionView& view) {
     demand += f.requested;
   }
   const double load = std::min(3.0, demand / std::max(1.0, total_));
+  // Weights of the order of turns, rounded from those of the tuned expert: under load small requests go
+  // first, running jobs are not overtaken lightly, and jobs that few types can run come before those with a
+  // choice.
   for (Facts& f : facts_) {
     f.turn_key = std::log(f.remaining_s / unit_ + 0.05) * 1.3 + 0.3 * load * std::log(f.requested) -
                  (f.running ? 0.45 : 0.0) - (std::popcount(f.class_mask) == 1 ? .45 : 0.0) -
