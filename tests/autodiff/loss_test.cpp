@@ -104,14 +104,118 @@ TEST_CASE("a whole PPO loss passes the gradient check", "[autodiff]") {
   }
 }
 
-TEST_CASE("the gradient check notices a wrong gradient", "[autodiff]") {
-  std::vector<double> x = {0.3, -0.7};
-  const double wrong = mara::gradient_check(x, [&](Tape<double>& t, double* dx) {
-    // The gradient stops in one factor: half of it is missing.
-    const Var v = t.variable(x.data(), dx, 1, 2);
-    return t.sum(t.mul(t.stop_gradient(v), v));
-  });
-  CHECK(wrong > 0.1);
-  CHECK(std::isinf(mara::gradient_check(
-      x, [&](Tape<double>& t, double* dx) { return t.sum(t.log(t.variable(x.data(), dx, 1, 2))); })));
+namespace {
+/// QMIX's mixer (Rashid et al. 2018) on the tape: |w2| . elu(q |w1| + b1) + v, one mixer a row.
+Var mix(Tape<double>& t, Var q, Var w1, Var b1, Var w2, Var v) {
+  const Var hidden = t.elu(t.add(t.row_matmul(q, t.abs(w1)), b1));
+  return t.add(t.row_matmul(hidden, t.abs(w2)), v);
+}
+
+std::vector<double> normal_numbers(std::size_t count, std::uint64_t seed) {
+  mara::Random random(seed);
+  std::vector<double> x(count);
+  for (double& v : x) v = random.normal();
+  return x;
+}
+}  // namespace
+
+TEST_CASE("the mixer of QMIX: known values and slopes", "[autodiff]") {  // case A13
+  const double w1[4] = {1, -2, -0.5, 3}, b1[2] = {0.1, -4}, w2[2] = {-1.5, 2}, v = 0.7;
+  const double cases[2][5] = {{1, -0.5, 0.0353947668, 1.6207895, 0.9311843},
+                              {-2, 3, 2.2054800691, 5.0054801, 6.5027400}};
+  for (const auto& c : cases) {
+    double dq[2] = {};
+    Tape<double> t;
+    const Var total = mix(t, t.variable(c, dq, 1, 2), t.input(w1, 1, 4), t.input(b1, 1, 2), t.input(w2, 1, 2),
+                          t.input(&v, 1, 1));
+    CHECK(t.scalar(total) == Approx(c[2]).margin(1e-9));
+    t.backward(total);
+    CHECK(dq[0] == Approx(c[3]).margin(1e-6));
+    CHECK(dq[1] == Approx(c[4]).margin(1e-6));
+  }
+}
+
+TEST_CASE("whole losses of the other learners pass the gradient check", "[autodiff]") {
+  constexpr std::size_t kRows = 6, kState = 3, kAgents = 2, kHidden = 3;
+  const auto state = normal_numbers(kRows * kState, 21), target = normal_numbers(kRows * kAgents, 22);
+  const double alive[kRows] = {1, 1, 0, 1, 1, 1};
+  SECTION("QMIX: temporal difference through hypernetworks, Huber, padding masked") {
+    mara::Mlp<double, kState, 5, kAgents * kHidden + 2 * kHidden + 1> hyper;
+    mara::Random random(3);
+    hyper.initialise(random, 1.0);
+    const std::int32_t actions[kRows * kAgents] = {0, 2, 1, 1, 0, 0, 2, 1, 2, 2, 0, 1};
+    auto q = normal_numbers(kRows * kAgents * 3, 23);
+    std::vector<double> dq(q.size());
+    const auto build = [&](Tape<double>& t) {
+      const Var x = hyper.forward(t, t.input(state.data(), kRows, kState));
+      const Var values = t.variable(q.data(), dq.data(), kRows * kAgents, 3);
+      const Var chosen = t.reshape(t.gather(values, actions), kRows, kAgents);
+      const Var total = mix(t, chosen, t.slice_cols(x, 0, 6), t.slice_cols(x, 6, 3), t.slice_cols(x, 9, 3),
+                            t.slice_cols(x, 12, 1));
+      return t.weighted_mean(t.huber(t.sub(total, t.input(target.data(), kRows, 1)), 1.0), alive);
+    };
+    CHECK(mara::gradient_check(hyper.parameters(), hyper.gradients(), build) < 1e-6);
+    CHECK(mara::gradient_check(q, dq, build) < 1e-6);
+  }
+  SECTION("MADDPG: an actor through a critic of all actions") {
+    mara::Mlp<double, kState, 6, kAgents> actor;
+    mara::Mlp<double, kState + kAgents, 6, 1> critic;
+    mara::Random random(4);
+    actor.initialise(random, 1.0);
+    critic.initialise(random, 1.0);
+    CHECK(mara::gradient_check(actor.parameters(), actor.gradients(), [&](Tape<double>& t) {
+            const Var x = t.input(state.data(), kRows, kState), a = t.tanh(actor.forward(t, x));
+            return t.neg(t.weighted_mean(critic.forward(t, t.concat(x, a)), alive));
+          }) < 1e-6);
+  }
+  SECTION("guidance: the cosine to a flow, and log-probabilities weighted by it") {
+    mara::Mlp<double, kState, 6, kAgents> actor;
+    mara::Random random(5);
+    actor.initialise(random, 1.0);
+    const std::int32_t actions[kRows] = {0, 1, -1, 1, 0, 0};
+    const auto noise = normal_numbers(kRows, 26);
+    CHECK(mara::gradient_check(actor.parameters(), actor.gradients(), [&](Tape<double>& t) {
+            const Var y = actor.forward(t, t.input(state.data(), kRows, kState));
+            const Var g = t.row_cosine(t.softmax(y), t.input(target.data(), kRows, kAgents), 1e-6);
+            const Var weighted = t.mul(t.gather(t.log_softmax(y), actions),
+                                       t.stop_gradient(t.square(t.input(noise.data(), kRows, 1))));
+            return t.weighted_mean(t.sub(weighted, g), alive);
+          }) < 1e-6);
+  }
+  SECTION("flow matching: the velocity from noise to data") {
+    mara::Mlp<double, kAgents + 1, 6, kAgents> field;
+    mara::Random random(6);
+    field.initialise(random, 1.0);
+    const auto noise = normal_numbers(kRows * kAgents, 24);
+    const double time[kRows] = {0.1, 0.3, 0.5, 0.6, 0.8, 0.9};
+    CHECK(mara::gradient_check(field.parameters(), field.gradients(), [&](Tape<double>& t) {
+            const Var x0 = t.input(noise.data(), kRows, kAgents), x1 = t.input(target.data(), kRows, kAgents);
+            const Var velocity = t.sub(x1, x0), at = t.input(time, kRows, 1);
+            const Var x = t.add(x0, t.mul_rows(velocity, at));
+            return t.mean(t.square(t.sub(field.forward(t, t.concat(x, at)), velocity)));
+          }) < 1e-6);
+  }
+}
+
+TEST_CASE("a constant added to all logits leaves every categorical loss as it is",
+          "[autodiff]") {  // case A15
+  const auto logits = normal_numbers(20, 25);
+  const std::uint32_t masks[5] = {0b1111, 0b0101, 0b0010, 0b1110, 0b0111};
+  const std::int32_t actions[5] = {3, 2, 1, 1, 0};
+  const auto run = [&](double shift) {
+    std::vector<double> gradient(20);
+    Tape<double> t;
+    const Var x = t.add_scalar(t.variable(logits.data(), gradient.data(), 5, 4), shift);
+    const Var l = t.log_softmax(x), p = t.softmax(x), m = t.masked_log_softmax(x, masks);
+    const Var policy = t.add(t.mean(t.gather(l, actions)), t.mean(t.gather(m, actions)));
+    const Var entropy =
+        t.add(t.sum(t.mul(t.exp(m), m)), t.sum(t.square(t.add(p, t.masked_softmax(x, masks)))));
+    const Var regret = t.mean(t.sub(t.log_sum_exp(x), t.row_max(x)));
+    const Var loss = t.add(t.add(policy, entropy), regret);
+    t.backward(loss);
+    gradient.push_back(t.scalar(loss));
+    return gradient;
+  };
+  const auto plain = run(0.0), shifted = run(-7.25);
+  for (std::size_t i = 0; i < plain.size(); ++i) CHECK(shifted[i] == Approx(plain[i]).margin(1e-12));
 }

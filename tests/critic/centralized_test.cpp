@@ -53,7 +53,7 @@ TEST_CASE("gradients reach the critic's parameters", "[critic]") {
   model.network().zero_gradients();
   const float weights[] = {1.0f, 2.0f};
   tape.backward(tape.dot(model.values(tape, tape.input(states.data(), 2, 3)), weights));
-  for (std::size_t p = 0; p < Model::Network::kParameters; p += 7) {
+  for (std::size_t p = 0; p < Model::Network::kStored; p += 7) {
     const std::span<float> parameters = model.network().parameters();
     const float before = parameters[p];
     parameters[p] = before + 1e-2f;

@@ -32,8 +32,7 @@ TEST_CASE("the network's input row is x, t, condition", "[flow]") {
 TEST_CASE("Euler steps of a linear field by hand", "[flow]") {
   using Field = VelocityField<1, 1>;  // no hidden layer: v = a x + b t + c condition + d
   Field field;
-  const float weights[] = {-1.0f, 2.0f, 0.5f, 1.0f};
-  std::copy_n(weights, 4, field.network().parameters().begin());
+  REQUIRE(field.network().set_parameters(std::vector<float>{-1.0f, 2.0f, 0.5f, 1.0f}));
   Field::Workspace work;
   const float condition[] = {2.0f, 0.0f};
   float x[] = {3.0f, -1.0f};

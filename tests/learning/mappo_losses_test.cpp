@@ -38,7 +38,7 @@ struct Batch : PolicyBatch {
 };
 
 using Two = Mlp<float, 1, 2>;  // logits = w x + b
-constexpr std::size_t kBias = 2;
+constexpr std::size_t kBias = Two::Shape::bias_offset(0);
 
 /// Logits (l, 0) for every agent.
 Two two(float l) {
@@ -80,7 +80,7 @@ template <class Actor, class Guidance>
 PolicyLossReport gradient_of(const Actor& actor, const Guidance& guidance, const PolicyBatch& batch,
                              float entropy_weight, std::vector<float>& gradient) {
   Tape<float> tape;
-  gradient.assign(Actor::kParameters, 0.0f);
+  gradient.assign(Actor::kStored, 0.0f);
   const PolicyLossReport report =
       policy_gradient(tape, actor, guidance, batch, 0.2f, entropy_weight, gradient);
   REQUIRE(tape.status());
@@ -133,7 +133,8 @@ TEST_CASE("clipped surrogate: the exact table of values and gradients", "[mappo 
 TEST_CASE("entropy: value over legal options, and the gradient of its bonus", "[mappo losses]") {
   Mlp<float, 1, 4> actor;
   const std::vector<float> logits{1, 2, 3, 4};
-  std::copy(logits.begin(), logits.end(), actor.parameters().begin() + 4);
+  constexpr std::size_t kLogits = decltype(actor)::Shape::bias_offset(0);
+  std::copy(logits.begin(), logits.end(), actor.parameters().begin() + kLogits);
   Batch batch;
   batch.add({0.0f}, 0b0101, 2, -0.126928f, 0.0f);
   std::vector<float> gradient;
@@ -142,10 +143,10 @@ TEST_CASE("entropy: value over legal options, and the gradient of its bonus", "[
   CHECK(report.loss == Approx(-0.5 * 0.3653338851).epsilon(1e-5));
   // dH/dl_a = -p_a (log p_a + H) over the legal options, 0 elsewhere.
   const double p = 0.1192029220, h = 0.3653338851, slope = -p * (std::log(p) + h);
-  CHECK(gradient[4] == Approx(-0.5 * slope).margin(1e-5));
-  CHECK(gradient[5] == 0.0f);
-  CHECK(gradient[6] == Approx(0.5 * slope).margin(1e-5));
-  CHECK(gradient[7] == 0.0f);
+  CHECK(gradient[kLogits] == Approx(-0.5 * slope).margin(1e-5));
+  CHECK(gradient[kLogits + 1] == 0.0f);
+  CHECK(gradient[kLogits + 2] == Approx(0.5 * slope).margin(1e-5));
+  CHECK(gradient[kLogits + 3] == 0.0f);
 }
 
 TEST_CASE("gradients of the whole policy loss against differences", "[mappo losses]") {
@@ -163,7 +164,7 @@ TEST_CASE("a constant added to all logits changes no loss", "[mappo losses]") {
   guidance::AllActionRegulariser guidance;
   std::vector<float> gradient, shifted_gradient;
   const auto report = gradient_of(problem.actor, guidance, problem.batch, 0.1f, gradient);
-  for (std::size_t a = 0; a < 4; ++a) problem.actor.parameters()[Deep::kParameters - 1 - a] += 3.0f;
+  for (std::size_t a = 0; a < 4; ++a) problem.actor.parameters()[Deep::Shape::bias_offset(1) + a] += 3.0f;
   const auto shifted = gradient_of(problem.actor, guidance, problem.batch, 0.1f, shifted_gradient);
   CHECK(report.loss == Approx(shifted.loss).epsilon(1e-5));
   for (std::size_t p = 0; p < gradient.size(); ++p)
@@ -228,8 +229,7 @@ TEST_CASE("the value loss is the weighted mean square, with the gradient of a me
   using Critic = critic::Centralized<>::Model<OneNumber>;  // V = w s + b
   Random random(1);
   Critic critic(random);
-  critic.network().parameters()[0] = 2.0f;
-  critic.network().parameters()[1] = 0.5f;
+  REQUIRE(critic.network().set_parameters(std::vector<float>{2.0f, 0.5f}));
   ValueBatch batch;
   batch.rows = 2;
   batch.states = {1.0f, -1.0f};
@@ -237,12 +237,13 @@ TEST_CASE("the value loss is the weighted mean square, with the gradient of a me
   batch.targets = {2.0f, 0.0f};
   batch.alignment = {0.0f, 0.0f};
   batch.row_weight = {0.5f, 0.5f};
+  constexpr std::size_t kValueBias = Critic::Network::Shape::bias_offset(0);
   Tape<float> tape;
   critic.network().zero_gradients();
   // V = 2.5, -1.5; errors .5, -1.5.
   CHECK(value_gradient(tape, critic, guidance::None{}, batch) == Approx(0.5 * (0.25 + 2.25)));
   CHECK(critic.network().gradients()[0] == Approx(0.5 * 2.0 * (0.5 + 1.5)));
-  CHECK(critic.network().gradients()[1] == Approx(0.5 * 2.0 * (0.5 - 1.5)));
+  CHECK(critic.network().gradients()[kValueBias] == Approx(0.5 * 2.0 * (0.5 - 1.5)));
 
   guidance::CriticConstraint<> constraint;
   constraint.weight = 2.0f;
@@ -252,7 +253,7 @@ TEST_CASE("the value loss is the weighted mean square, with the gradient of a me
   CHECK(value_gradient(tape, critic, constraint, batch) == Approx(1.25 + 2.0 * 0.5 * 4.0));
   // d violation / d w = s' - s = 2 in row 0.
   CHECK(critic.network().gradients()[0] == Approx(2.0 + 2.0 * 0.5 * 2.0));
-  CHECK(critic.network().gradients()[1] == Approx(-1.0).margin(1e-6));
+  CHECK(critic.network().gradients()[kValueBias] == Approx(-1.0).margin(1e-6));
   constraint.weight = 0.0f;
   critic.network().zero_gradients();
   CHECK(value_gradient(tape, critic, constraint, batch) == Approx(1.25));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "float_range.hpp"
 #include "mara/math/simd.hpp"
 
 namespace {
@@ -14,46 +15,39 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 }  // namespace
 
-TEST_CASE("tanh in float: error below 4e-7 everywhere, odd, bounded", "[math][elementary]") {
-  double worst = 0.0;
+TEST_CASE("tanh in float over the whole range: odd and bounded too", "[math][elementary]") {
+  const auto worst =
+      mara_test::worst_error([](const float* x, std::size_t n, float* y) { mara::math::tanh(x, n, y); },
+                             [](double x) { return std::tanh(x); });
+  CAPTURE(worst.at, worst.wrong_at);
+  CHECK(worst.absolute < 6e-7);
+  CHECK(worst.relative < 8e-7);
+  CHECK(worst.subnormal < 1e-6);
+  CHECK(worst.wrong == 0);
   bool odd = true, bounded = true;
-  // Every 211th float from 0 to 32 and beyond.
-  for (std::uint32_t bits = 0; bits < std::bit_cast<std::uint32_t>(40.0f); bits += 211) {
-    const float x = std::bit_cast<float>(bits);
+  for (const float x : mara_test::float_range()) {
+    if (std::isnan(x)) continue;
     const float in[2] = {x, -x};
     float out[2];
     mara::math::tanh(in, 2, out);
-    worst = std::max(worst, std::fabs(static_cast<double>(out[0]) - std::tanh(static_cast<double>(x))));
     odd &= out[1] == -out[0];
-    bounded &= out[0] <= 1.0f && out[0] >= 0.0f;
+    bounded &= out[0] <= 1.0f && out[0] >= -1.0f;
   }
-  CHECK(worst < 4e-7);
   CHECK(odd);
   CHECK(bounded);
-  const float special[] = {kInf, -kInf, 3e38f, -3e38f, kNan, 1e-38f, 0.0f};
-  float out[7];
-  mara::math::tanh(special, 7, out);
-  CHECK(out[0] == 1.0f);
-  CHECK(out[1] == -1.0f);
-  CHECK(out[2] == 1.0f);
-  CHECK(out[3] == -1.0f);
-  CHECK(std::isnan(out[4]));
-  CHECK(out[5] == 1e-38f);
-  CHECK(out[6] == 0.0f);
 }
 
-TEST_CASE("exp in float: relative error below 2e-7", "[math][elementary]") {
-  double worst = 0.0;
-  for (float x = -86.9f; x < 88.72f; x += 0.00137f) {
-    float y = 0.0f;
-    mara::math::exp(&x, 1, &y);
-    const double expected = std::exp(static_cast<double>(x));
-    worst = std::max(worst, std::fabs(static_cast<double>(y) - expected) / expected);
-  }
-  CHECK(worst < 2e-7);
-  const float special[] = {kInf, -kInf, 88.73f, -86.91f, kNan, 0.0f, 1e30f, -1e30f};
-  float out[8];
-  mara::math::exp(special, 8, out);
+TEST_CASE("exp in float over the whole range", "[math][elementary]") {
+  const auto worst =
+      mara_test::worst_error([](const float* x, std::size_t n, float* y) { mara::math::exp(x, n, y); },
+                             [](double x) { return std::exp(x); });
+  CAPTURE(worst.at, worst.wrong_at);
+  CHECK(worst.relative < 1e-7);
+  CHECK(worst.subnormal <= 1.0);
+  CHECK(worst.wrong == 0);
+  const float special[] = {kInf, -kInf, 88.73f, -87.34f, kNan, 0.0f, 1e30f, -1e30f, -0.0f};
+  float out[9];
+  mara::math::exp(special, 9, out);
   CHECK(out[0] == kInf);
   CHECK(out[1] == 0.0f);
   CHECK(out[2] == kInf);
@@ -62,23 +56,68 @@ TEST_CASE("exp in float: relative error below 2e-7", "[math][elementary]") {
   CHECK(out[5] == 1.0f);
   CHECK(out[6] == kInf);
   CHECK(out[7] == 0.0f);
+  CHECK(out[8] == 1.0f);
 }
 
-TEST_CASE("sigmoid in float", "[math][elementary]") {
-  for (float x = -30.0f; x < 30.0f; x += 0.37f) {
-    float y = 0.0f;
-    mara::math::sigmoid(&x, 1, &y);
-    const double expected = 1.0 / (1.0 + std::exp(-static_cast<double>(x)));
-    CHECK(std::fabs(static_cast<double>(y) - expected) < 3e-7 * expected);
+TEST_CASE("log in float over the whole range", "[math][elementary]") {
+  const auto worst =
+      mara_test::worst_error([](const float* x, std::size_t n, float* y) { mara::math::log(x, n, y); },
+                             [](double x) { return std::log(x); });
+  CAPTURE(worst.at, worst.wrong_at);
+  CHECK(worst.relative < 1e-7);
+  CHECK(worst.wrong == 0);
+  const float special[] = {0.0f, -0.0f, -1.0f, kInf, -kInf, kNan, 1.0f, 1e-45f, -1e-45f};
+  float out[9];
+  mara::math::log(special, 9, out);
+  CHECK(out[0] == -kInf);
+  CHECK(out[1] == -kInf);
+  CHECK(std::isnan(out[2]));
+  CHECK(out[3] == kInf);
+  CHECK(std::isnan(out[4]));
+  CHECK(std::isnan(out[5]));
+  CHECK(out[6] == 0.0f);
+  CHECK(out[7] == Approx(-103.27893));
+  CHECK(std::isnan(out[8]));
+}
+
+TEST_CASE("erf in float over the whole range: odd and bounded too", "[math][elementary]") {
+  const auto worst =
+      mara_test::worst_error([](const float* x, std::size_t n, float* y) { mara::math::erf(x, n, y); },
+                             [](double x) { return std::erf(x); });
+  CAPTURE(worst.at, worst.wrong_at);
+  CHECK(worst.relative < 3.5e-7);
+  CHECK(worst.subnormal < 1e-6);
+  CHECK(worst.wrong == 0);
+  bool odd = true, bounded = true;
+  for (const float x : mara_test::float_range()) {
+    if (std::isnan(x)) continue;
+    const float in[2] = {x, -x};
+    float out[2];
+    mara::math::erf(in, 2, out);
+    odd &= out[1] == -out[0];
+    bounded &= out[0] <= 1.0f && out[0] >= -1.0f;
   }
-  const float special[] = {kInf, -kInf, kNan, 200.0f, -200.0f};
-  float out[5];
-  mara::math::sigmoid(special, 5, out);
+  CHECK(odd);
+  CHECK(bounded);
+}
+
+TEST_CASE("sigmoid in float over the whole range", "[math][elementary]") {
+  const auto worst =
+      mara_test::worst_error([](const float* x, std::size_t n, float* y) { mara::math::sigmoid(x, n, y); },
+                             [](double x) { return 1.0 / (1.0 + std::exp(-x)); });
+  CAPTURE(worst.at, worst.wrong_at);
+  CHECK(worst.relative < 2e-7);
+  CHECK(worst.subnormal <= 1.0);
+  CHECK(worst.wrong == 0);
+  const float special[] = {kInf, -kInf, kNan, 200.0f, -200.0f, 0.0f};
+  float out[6];
+  mara::math::sigmoid(special, 6, out);
   CHECK(out[0] == 1.0f);
   CHECK(out[1] == 0.0f);
   CHECK(std::isnan(out[2]));
   CHECK(out[3] == 1.0f);
   CHECK(out[4] == 0.0f);
+  CHECK(out[5] == 0.5f);
 }
 
 TEST_CASE("double functions are the C library's", "[math][elementary]") {
@@ -88,6 +127,9 @@ TEST_CASE("double functions are the C library's", "[math][elementary]") {
     mara::math::exp(&x, 1, &y[1]);
     mara::math::sigmoid(&x, 1, &y[2]);
     mara::math::log(&x, 1, &y[3]);
+    double erf = 0.0;
+    mara::math::erf(&x, 1, &erf);
+    CHECK(erf == std::erf(x));
     CHECK(y[0] == std::tanh(x));
     CHECK(y[1] == std::exp(x));
     CHECK(y[2] == 1.0 / (1.0 + std::exp(-x)));
@@ -100,16 +142,24 @@ TEST_CASE("double functions are the C library's", "[math][elementary]") {
 }
 
 TEST_CASE("an element has the same bits wherever it stands", "[math][elementary]") {
-  for (std::size_t count = 1; count <= 40; ++count) {
-    std::vector<float> in(count), out(count);
-    for (std::size_t i = 0; i < count; ++i) in[i] = 0.1f * static_cast<float>(i) - 1.3f;
-    mara::math::tanh(in.data(), count, out.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      float alone = 0.0f;
-      mara::math::tanh(&in[i], 1, &alone);
-      CHECK(alone == out[i]);
+  using Function = void (*)(const float*, std::size_t, float*);
+  const Function functions[] = {
+      [](const float* x, std::size_t n, float* y) { mara::math::tanh(x, n, y); },
+      [](const float* x, std::size_t n, float* y) { mara::math::exp(x, n, y); },
+      [](const float* x, std::size_t n, float* y) { mara::math::log(x, n, y); },
+      [](const float* x, std::size_t n, float* y) { mara::math::erf(x, n, y); },
+      [](const float* x, std::size_t n, float* y) { mara::math::sigmoid(x, n, y); }};
+  for (const Function f : functions)
+    for (std::size_t count = 1; count <= 40; ++count) {
+      std::vector<float> in(count), out(count);
+      for (std::size_t i = 0; i < count; ++i) in[i] = 0.1f * static_cast<float>(i) - 1.3f;
+      f(in.data(), count, out.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        float alone = 0.0f;
+        f(&in[i], 1, &alone);
+        CHECK(std::bit_cast<std::uint32_t>(alone) == std::bit_cast<std::uint32_t>(out[i]));
+      }
     }
-  }
 }
 
 TEMPLATE_TEST_CASE("vectors: partial access stays inside, fma and select", "[math][simd]", float, double) {

@@ -1,6 +1,7 @@
 #include "mara/math/reduce.hpp"
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -26,6 +27,32 @@ TEMPLATE_TEST_CASE("sums of every length", "[math][reduce]", float, double) {
     CHECK(mara::math::weighted_sum(x.data(), w.data(), count) == Approx(weighted).margin(tolerance));
     CHECK(mara::math::sum_of_squares(x.data(), count) == Approx(squares).margin(1e-12));
   }
+}
+
+TEMPLATE_TEST_CASE("inner products and column sums", "[math][reduce]", float, double) {
+  using S = TestType;
+  const double tolerance = sizeof(S) == 4 ? 1e-5 : 1e-13;
+  mara::Random random(4);
+  for (const std::size_t rows : std::initializer_list<std::size_t>{0, 1, 2, 5, 12})
+    for (const std::size_t cols : std::initializer_list<std::size_t>{1, 2, 7, 16, 17, 40}) {
+      std::vector<S> x(rows * cols), y(rows * cols), sums(cols, S(2)), added(cols, S(2));
+      std::vector<double> expected(cols, 0.0);
+      double inner = 0.0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<S>(random.normal());
+        y[i] = static_cast<S>(random.normal());
+        expected[i % cols] += static_cast<double>(x[i]);
+        inner += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+      }
+      mara::math::column_sums(x.data(), rows, cols, false, sums.data());
+      mara::math::column_sums(x.data(), rows, cols, true, added.data());
+      CAPTURE(rows, cols);
+      CHECK(mara::math::inner_product(x.data(), y.data(), x.size()) == Approx(inner).margin(10 * tolerance));
+      for (std::size_t c = 0; c < cols; ++c) {
+        CHECK(sums[c] == Approx(expected[c]).margin(tolerance));
+        CHECK(added[c] == Approx(expected[c] + 2.0).margin(tolerance));
+      }
+    }
 }
 
 TEST_CASE("a weight of zero removes NaN, any other keeps it", "[math][reduce]") {

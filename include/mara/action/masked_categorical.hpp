@@ -1,12 +1,12 @@
 #pragma once
 // Categorical distribution over at most 32 options of which some are illegal.
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 
+#include "mara/core/libm.hpp"
 #include "mara/core/random.hpp"
 
 namespace mara {
@@ -25,10 +25,10 @@ class MaskedCategorical {
  public:
   /// From logits[Options]; bits of the mask past the last option do not count.
   MaskedCategorical(const float* logits, OptionMask mask) noexcept : mask_(mask & kAll) {
-    float largest = -INFINITY;
+    float largest = -std::numeric_limits<float>::infinity();
     for (int a = 0; a < Options; ++a) {
       if (!legal(a)) continue;
-      if (!std::isfinite(logits[a])) {
+      if (!libm::isfinite(logits[a])) {
         mask_ = 0;
         break;
       }
@@ -41,11 +41,11 @@ class MaskedCategorical {
     float sum = 0.0f;
     for (int a = 0; a < Options; ++a) {
       shifted_[a] = legal(a) ? logits[a] - largest : 0.0f;
-      probability_[a] = legal(a) ? std::exp(shifted_[a]) : 0.0f;
+      probability_[a] = legal(a) ? libm::exp(shifted_[a]) : 0.0f;
       sum += probability_[a];
     }
     if (mask_ == 0) return;
-    log_sum_ = std::log(sum);
+    log_sum_ = libm::log(sum);
     for (float& p : probability_) p /= sum;
   }
 
@@ -55,7 +55,7 @@ class MaskedCategorical {
   float probability(int option) const noexcept { return probability_[option]; }
   /// log p(option); -infinity for an illegal one.
   float log_probability(int option) const noexcept {
-    return legal(option) ? shifted_[option] - log_sum_ : -INFINITY;
+    return legal(option) ? shifted_[option] - log_sum_ : -std::numeric_limits<float>::infinity();
   }
   /// The legal option with the largest logit (lowest index among equals), or -1.
   int mode() const noexcept { return mode_; }

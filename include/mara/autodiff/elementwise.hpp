@@ -1,120 +1,194 @@
 #pragma once
-// Elementwise operations of the tape. NaN in an operand stays NaN in the result.
-
-#include <cmath>
+// Elementwise operations of the tape: arithmetic, bounds, penalties. NaN in an operand stays NaN in the
+// result.
 
 #include "mara/autodiff/tape_core.hpp"
 #include "mara/math/elementary.hpp"
 
 namespace mara {
 
-/// Mixin of Tape: results have the shape of their operands; two operands must have the same shape.
+namespace detail {
+// An operation of two numbers: its value, and the shares of x and y in the gradient g of that value.
+struct AddRule {
+  template <class V>
+  static V value(V x, V y) noexcept {
+    return x + y;
+  }
+  template <class V>
+  static V dx(V g, V, V, V) noexcept {
+    return g;
+  }
+  template <class V>
+  static V dy(V g, V, V, V) noexcept {
+    return g;
+  }
+};
+struct SubRule {
+  template <class V>
+  static V value(V x, V y) noexcept {
+    return x - y;
+  }
+  template <class V>
+  static V dx(V g, V, V, V) noexcept {
+    return g;
+  }
+  template <class V>
+  static V dy(V g, V, V, V) noexcept {
+    return -g;
+  }
+};
+struct MulRule {
+  template <class V>
+  static V value(V x, V y) noexcept {
+    return x * y;
+  }
+  template <class V>
+  static V dx(V g, V, V y, V) noexcept {
+    return g * y;
+  }
+  template <class V>
+  static V dy(V g, V x, V, V) noexcept {
+    return g * x;
+  }
+};
+struct DivRule {
+  template <class V>
+  static V value(V x, V y) noexcept {
+    return x / y;
+  }
+  template <class V>
+  static V dx(V g, V, V y, V) noexcept {
+    return g / y;
+  }
+  template <class V>
+  static V dy(V g, V, V y, V quotient) noexcept {
+    return -(g * quotient) / y;
+  }
+};
+struct MinimumRule {
+  template <class V>
+  static V value(V x, V y) noexcept {
+    return simd::select((y < x) | (y != y), y, x);
+  }
+  template <class V>
+  static V dx(V g, V x, V y, V) noexcept {
+    return simd::select(y < x, V{}, g);
+  }
+  template <class V>
+  static V dy(V g, V x, V y, V) noexcept {
+    return simd::select(y < x, g, V{});
+  }
+};
+struct MaximumRule {
+  template <class V>
+  static V value(V x, V y) noexcept {
+    return simd::select((y > x) | (y != y), y, x);
+  }
+  template <class V>
+  static V dx(V g, V x, V y, V) noexcept {
+    return simd::select(y > x, V{}, g);
+  }
+  template <class V>
+  static V dy(V g, V x, V y, V) noexcept {
+    return simd::select(y > x, g, V{});
+  }
+};
+}  // namespace detail
+
+/// Mixin of Tape: results have the shape of their operands; two operands must have the same shape (see
+/// BroadcastOperations for others).
 template <class Derived, class S>
 class ElementwiseOperations {
   using Core = TapeCore<S>;
   using Node = typename Core::Node;
+  using V = simd::Vec<S>;
 
  public:
   /// x + y.
-  Var add(Var x, Var y) {
-    return binary(
-        "add", x, y, [](const auto& a, const auto& b) { return a + b; },
-        [](Core& tape, const Node& node) {
-          if (tape.wants(node.a)) tape.add_gradient(node.a, Core::upstream(node));
-          if (tape.wants(node.b)) tape.add_gradient(node.b, Core::upstream(node));
-        });
-  }
-
+  Var add(Var x, Var y) { return binary<detail::AddRule>("add", x, y); }
   /// x - y.
-  Var sub(Var x, Var y) {
-    return binary(
-        "sub", x, y, [](const auto& a, const auto& b) { return a - b; },
-        [](Core& tape, const Node& node) {
-          if (tape.wants(node.a)) tape.add_gradient(node.a, Core::upstream(node));
-          if (tape.wants(node.b)) tape.add_gradient(node.b, -Core::upstream(node));
-        });
-  }
-
+  Var sub(Var x, Var y) { return binary<detail::SubRule>("sub", x, y); }
   /// x * y, element by element.
-  Var mul(Var x, Var y) {
-    return binary(
-        "mul", x, y, [](const auto& a, const auto& b) { return a * b; },
-        [](Core& tape, const Node& node) {
-          if (tape.wants(node.a)) tape.add_gradient(node.a, Core::upstream(node) * tape.value_map(node.b));
-          if (tape.wants(node.b)) tape.add_gradient(node.b, Core::upstream(node) * tape.value_map(node.a));
-        });
-  }
-
+  Var mul(Var x, Var y) { return binary<detail::MulRule>("mul", x, y); }
+  /// x / y, element by element.
+  Var div(Var x, Var y) { return binary<detail::DivRule>("div", x, y); }
   /// The smaller of x and y; where equal the gradient goes to x.
-  Var minimum(Var x, Var y) {
-    return binary(
-        "minimum", x, y, [](const auto& a, const auto& b) { return (b < a || b.isNaN()).select(b, a); },
-        [](Core& tape, const Node& node) {
-          const auto a = tape.value_map(node.a), b = tape.value_map(node.b);
-          if (tape.wants(node.a)) tape.add_gradient(node.a, (b < a).select(S(0), Core::upstream(node)));
-          if (tape.wants(node.b)) tape.add_gradient(node.b, (b < a).select(Core::upstream(node), S(0)));
-        });
-  }
-
+  Var minimum(Var x, Var y) { return binary<detail::MinimumRule>("minimum", x, y); }
   /// The larger of x and y; where equal the gradient goes to x.
-  Var maximum(Var x, Var y) {
-    return binary(
-        "maximum", x, y, [](const auto& a, const auto& b) { return (b > a || b.isNaN()).select(b, a); },
-        [](Core& tape, const Node& node) {
-          const auto a = tape.value_map(node.a), b = tape.value_map(node.b);
-          if (tape.wants(node.a)) tape.add_gradient(node.a, (b > a).select(S(0), Core::upstream(node)));
-          if (tape.wants(node.b)) tape.add_gradient(node.b, (b > a).select(Core::upstream(node), S(0)));
-        });
-  }
+  Var maximum(Var x, Var y) { return binary<detail::MaximumRule>("maximum", x, y); }
 
   /// c * x.
   Var scale(Var x, S c) {
     return unary(
-        "scale", x, [c](const auto& a) { return a * c; },
-        [](Core& tape, const Node& node) { tape.add_gradient(node.a, Core::upstream(node) * node.p); }, c);
+        "scale", x, [c](V a) { return a * simd::broadcast(c); },
+        [](Core& tape, const Node& node) {
+          const S factor = node.p;
+          tape.add_gradient(
+              node.a, [factor](V g) { return g * simd::broadcast(factor); }, node.gradient);
+        },
+        c);
   }
 
   /// x + c.
   Var add_scalar(Var x, S c) {
     return unary(
-        "add_scalar", x, [c](const auto& a) { return a + c; },
-        [](Core& tape, const Node& node) { tape.add_gradient(node.a, Core::upstream(node)); });
+        "add_scalar", x, [c](V a) { return a + simd::broadcast(c); },
+        [](Core& tape, const Node& node) {
+          tape.add_gradient(
+              node.a, [](V g) { return g; }, node.gradient);
+        });
+  }
+
+  /// -x.
+  Var neg(Var x) {
+    return unary(
+        "neg", x, [](V a) { return -a; },
+        [](Core& tape, const Node& node) {
+          tape.add_gradient(
+              node.a, [](V g) { return -g; }, node.gradient);
+        });
   }
 
   /// x * x.
   Var square(Var x) {
     return unary(
-        "square", x, [](const auto& a) { return a.square(); },
+        "square", x, [](V a) { return a * a; },
+        [](Core& tape, const Node& node) { with_operand(tape, node, [](V g, V a) { return g * (a + a); }); });
+  }
+
+  /// Square root; NaN below 0. The gradient at 0, where the slope is infinite, is 0.
+  Var sqrt(Var x) {
+    return unary(
+        "sqrt", x, [](V a) { return simd::sqrt(a); },
         [](Core& tape, const Node& node) {
-          tape.add_gradient(node.a, Core::upstream(node) * tape.value_map(node.a) * S(2));
+          with_result(tape, node,
+                      [](V g, V y) { return simd::select(y == V{}, V{}, g * simd::broadcast(S(0.5)) / y); });
         });
   }
 
   /// |x|; gradient 0 at 0.
   Var abs(Var x) {
     return unary(
-        "abs", x, [](const auto& a) { return a.abs(); },
+        "abs", x, [](V a) { return simd::abs(a); },
         [](Core& tape, const Node& node) {
-          tape.add_gradient(node.a, Core::upstream(node) * tape.value_map(node.a).sign());
-        });
-  }
-
-  /// max(x, 0); gradient 0 at 0.
-  Var relu(Var x) {
-    return unary(
-        "relu", x, [](const auto& a) { return (a < S(0)).select(S(0), a); },
-        [](Core& tape, const Node& node) {
-          tape.add_gradient(node.a, (tape.value_map(node.a) <= S(0)).select(S(0), Core::upstream(node)));
+          with_operand(tape, node,
+                       [](V g, V a) { return simd::select(a > V{}, g, simd::select(a < V{}, -g, V{})); });
         });
   }
 
   /// x held in [low, high]; the gradient passes inside and on the bounds, and is 0 outside.
   Var clamp(Var x, S low, S high) {
     return unary(
-        "clamp", x, [low, high](const auto& a) { return (a < low).select(low, (a > high).select(high, a)); },
+        "clamp", x,
+        [low, high](V a) {
+          const V lowest = simd::broadcast(low), highest = simd::broadcast(high);
+          return simd::select(a < lowest, lowest, simd::select(a > highest, highest, a));
+        },
         [](Core& tape, const Node& node) {
-          const auto a = tape.value_map(node.a);
-          tape.add_gradient(node.a, (a < node.p || a > node.q).select(S(0), Core::upstream(node)));
+          const S bottom = node.p, top = node.q;
+          with_operand(tape, node, [bottom, top](V g, V a) {
+            return simd::select((a < simd::broadcast(bottom)) | (a > simd::broadcast(top)), V{}, g);
+          });
         },
         low, high);
   }
@@ -123,49 +197,18 @@ class ElementwiseOperations {
   Var huber(Var x, S delta) {
     return unary(
         "huber", x,
-        [delta](const auto& a) {
-          return (a.abs() > delta).select((a.abs() - delta * S(0.5)) * delta, a.square() * S(0.5));
+        [delta](V a) {
+          const V d = simd::broadcast(delta), half = simd::broadcast(S(0.5));
+          return simd::select(simd::abs(a) > d, (simd::abs(a) - d * half) * d, a * a * half);
         },
         [](Core& tape, const Node& node) {
-          const auto a = tape.value_map(node.a);
-          tape.add_gradient(
-              node.a, Core::upstream(node) * (a < -node.p).select(-node.p, (a > node.p).select(node.p, a)));
+          const S bound = node.p;
+          with_operand(tape, node, [bound](V g, V a) {
+            const V d = simd::broadcast(bound);
+            return g * simd::select(a < -d, -d, simd::select(a > d, d, a));
+          });
         },
         delta);
-  }
-
-  /// e^x.
-  Var exp(Var x) {
-    return table(
-        "exp", x, [](const S* in, std::size_t n, S* out) { math::exp(in, n, out); },
-        [](Core& tape, const Node& node) { tape.add_gradient(node.a, Core::upstream(node) * own(node)); });
-  }
-
-  /// Natural logarithm; -inf at 0 and NaN below, as in the C library.
-  Var log(Var x) {
-    return table(
-        "log", x, [](const S* in, std::size_t n, S* out) { math::log(in, n, out); },
-        [](Core& tape, const Node& node) {
-          tape.add_gradient(node.a, Core::upstream(node) / tape.value_map(node.a));
-        });
-  }
-
-  /// Hyperbolic tangent.
-  Var tanh(Var x) {
-    return table(
-        "tanh", x, [](const S* in, std::size_t n, S* out) { math::tanh(in, n, out); },
-        [](Core& tape, const Node& node) {
-          tape.add_gradient(node.a, Core::upstream(node) * (S(1) - own(node).square()));
-        });
-  }
-
-  /// 1 / (1 + e^-x).
-  Var sigmoid(Var x) {
-    return table(
-        "sigmoid", x, [](const S* in, std::size_t n, S* out) { math::sigmoid(in, n, out); },
-        [](Core& tape, const Node& node) {
-          tape.add_gradient(node.a, Core::upstream(node) * own(node) * (S(1) - own(node)));
-        });
   }
 
   /// x as a constant: the value passes, no gradient goes back.
@@ -180,46 +223,50 @@ class ElementwiseOperations {
     return tape.push(node);
   }
 
- private:
-  Derived& self() noexcept { return static_cast<Derived&>(*this); }
-  static typename Core::ConstArrayMap own(const Node& node) noexcept {
-    return {node.value, static_cast<Eigen::Index>(node.size())};
-  }
-
-  template <class Forward>
-  Var unary(const char* name, Var x, const Forward& forward, typename Node::Backward backward, S p = S(0),
-            S q = S(0)) {
+ protected:
+  /// Records f(x), element by element.
+  template <class F>
+  Var unary(const char* name, Var x, const F& f, typename Node::Backward backward, S p = S(0), S q = S(0)) {
     Derived& tape = self();
     if (!tape.known(name, x)) return {};
     auto made = tape.fresh(tape.at(x).rows, tape.at(x).cols, x);
-    typename Core::ArrayMap(made.out, static_cast<Eigen::Index>(made.node.size())) =
-        forward(tape.value_map(x.index));
+    simd::map<false>(made.node.size(), made.out, f, tape.at(x).value);
     made.node.backward = backward;
     made.node.p = p;
     made.node.q = q;
     return tape.push(made.node);
   }
 
-  template <class Forward>
-  Var binary(const char* name, Var x, Var y, const Forward& forward, typename Node::Backward backward) {
+  /// Gradient of the operand: f(upstream gradient, operand), or f(upstream gradient, result).
+  template <class F>
+  static void with_operand(Core& tape, const Node& node, const F& f) {
+    tape.add_gradient(node.a, f, node.gradient, tape.at(node.a).value);
+  }
+  template <class F>
+  static void with_result(Core& tape, const Node& node, const F& f) {
+    tape.add_gradient(node.a, f, node.gradient, node.value);
+  }
+
+ private:
+  Derived& self() noexcept { return static_cast<Derived&>(*this); }
+
+  template <class Rule>
+  Var binary(const char* name, Var x, Var y) {
     Derived& tape = self();
     if (!tape.same_shape(name, x, y)) return {};
     auto made = tape.fresh(tape.at(x).rows, tape.at(x).cols, x, y);
-    typename Core::ArrayMap(made.out, static_cast<Eigen::Index>(made.node.size())) =
-        forward(tape.value_map(x.index), tape.value_map(y.index));
-    made.node.backward = backward;
-    return tape.push(made.node);
-  }
-
-  // Transcendental functions go through mara's own kernels: Eigen evaluates the unaligned ends of an array
-  // with the C library and the middle with its own approximation, so that bits would depend on addresses.
-  template <class Forward>
-  Var table(const char* name, Var x, const Forward& forward, typename Node::Backward backward) {
-    Derived& tape = self();
-    if (!tape.known(name, x)) return {};
-    auto made = tape.fresh(tape.at(x).rows, tape.at(x).cols, x);
-    forward(tape.at(x).value, made.node.size(), made.out);
-    made.node.backward = backward;
+    simd::map<false>(
+        made.node.size(), made.out, [](V a, V b) { return Rule::value(a, b); }, tape.at(x).value,
+        tape.at(y).value);
+    made.node.backward = [](Core& core, const Node& node) {
+      const S *a_value = core.at(node.a).value, *b_value = core.at(node.b).value;
+      core.add_gradient(
+          node.a, [](V g, V a, V b, V out) { return Rule::dx(g, a, b, out); }, node.gradient, a_value,
+          b_value, node.value);
+      core.add_gradient(
+          node.b, [](V g, V a, V b, V out) { return Rule::dy(g, a, b, out); }, node.gradient, a_value,
+          b_value, node.value);
+    };
     return tape.push(made.node);
   }
 };

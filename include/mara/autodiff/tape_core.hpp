@@ -2,18 +2,19 @@
 // What every operation of the tape builds on: nodes in the order of computation, their memory, and the walk
 // back.
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "mara/autodiff/arena.hpp"
 #include "mara/core/result.hpp"
 #include "mara/math/activation.hpp"
+#include "mara/math/transform.hpp"
 
 namespace mara {
 
@@ -39,10 +40,11 @@ class TapeCore {
     const S* value = nullptr;
     S* gradient = nullptr;  ///< null until something is written to it; of a variable: the caller's buffer
     Backward backward = nullptr;  ///< null: nothing flows further back
-    const void* data = nullptr;   ///< masks, columns or weights of the caller
+    const void* data = nullptr;   ///< masks, indices, sizes or weights: the caller's, or in the arena
     const S* extra = nullptr;     ///< numbers kept by the operation for the way back
     std::int32_t rows = 0, cols = 0;
     std::int32_t a = -1, b = -1, c = -1;  ///< operands
+    std::int32_t first = 0;               ///< where a slice begins, or how many entries `data` has
     S p = S(0), q = S(0);                 ///< constants of the operation
     Activation activation = Activation::kIdentity;
     bool needs_gradient = false;  ///< a variable is among its ancestors
@@ -52,8 +54,6 @@ class TapeCore {
       return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
     }
   };
-  using ArrayMap = Eigen::Map<Eigen::Array<S, Eigen::Dynamic, 1>>;
-  using ConstArrayMap = Eigen::Map<const Eigen::Array<S, Eigen::Dynamic, 1>>;
 
   TapeCore() = default;
   TapeCore(const TapeCore&) = delete;
@@ -171,12 +171,18 @@ class TapeCore {
     return made;
   }
 
-  ConstArrayMap value_map(std::int32_t index) const noexcept {
-    return {at(index).value, static_cast<Eigen::Index>(at(index).size())};
+  /// A node that shows numbers of x itself as [rows x cols].
+  Node alias(Var x, const S* value, std::int32_t rows, std::int32_t cols) const noexcept {
+    Node node;
+    node.value = value;
+    node.rows = rows;
+    node.cols = cols;
+    node.a = x.index;
+    node.needs_gradient = at(x).needs_gradient;
+    return node;
   }
-  static ConstArrayMap upstream(const Node& node) noexcept {
-    return {node.gradient, static_cast<Eigen::Index>(node.size())};
-  }
+
+  /// True when a gradient is to go to the node.
   bool wants(std::int32_t index) const noexcept { return index >= 0 && at(index).needs_gradient; }
 
   /// The gradient buffer of a node, made on first use. Its content counts only when `written`.
@@ -186,19 +192,28 @@ class TapeCore {
     return node.gradient;
   }
 
-  /// gradient of `index` += expression (an Eigen array of its size).
-  template <class Expression>
-  void add_gradient(std::int32_t index, const Expression& expression) {
-    ArrayMap map(gradient_buffer(index), static_cast<Eigen::Index>(at(index).size()));
-    if (at(index).written) {
-      map += expression;
-    } else {
-      map = expression;
-      at(index).written = true;
-    }
+  /// Lets body(buffer, add) put a gradient into the buffer of `index`, if that wants one. add is
+  /// std::true_type where the body has to add to what is there and std::false_type where it has to write
+  /// every element: nothing is zeroed first.
+  template <class Body>
+  void into_gradient(std::int32_t index, const Body& body) {
+    if (!wants(index)) return;
+    S* buffer = gradient_buffer(index);
+    Node& node = at(index);
+    if (node.written) return body(buffer, std::true_type{});
+    node.written = true;
+    body(buffer, std::false_type{});
   }
 
-  /// Buffer to add to element by element: zeroed when nothing was written yet.
+  /// gradient[i] += f(in[i], ...) over all elements of `index`, if that wants a gradient; f works on vectors.
+  template <class F, class... In>
+  void add_gradient(std::int32_t index, const F& f, const In*... in) {
+    into_gradient(index, [&](S* buffer, auto add) {
+      simd::map<decltype(add)::value>(at(index).size(), buffer, f, in...);
+    });
+  }
+
+  /// Buffer to add to here and there: zeroed when nothing was written yet.
   S* accumulator(std::int32_t index) {
     S* buffer = gradient_buffer(index);
     if (!at(index).written) {

@@ -2,7 +2,6 @@
 // The ledger behind every decision: it accepts a grant only when all hard limits hold, so that no scheduler,
 // learnt or not, can exceed one.
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "mara/cluster/cluster.hpp"
+#include "mara/core/extremes.hpp"
 #include "mara/core/resource.hpp"
 
 namespace mara {
@@ -27,7 +27,7 @@ class Allocation {
  public:
   /// An empty ledger for no agents. The cluster must pass check_cluster; types past kMaxGpuTypes are ignored.
   explicit Allocation(const Cluster& cluster) {
-    types_ = std::min(cluster.type_count(), kMaxGpuTypes);
+    types_ = smaller(cluster.type_count(), kMaxGpuTypes);
     std::size_t slots = 0;
     for (std::size_t t = 0; t < static_cast<std::size_t>(types_); ++t) {
       const GpuType& type = cluster.types[t];
@@ -39,7 +39,8 @@ class Allocation {
       pool.memory_mib = pool.free_memory_mib = type.memory_mib();
       slots += static_cast<std::size_t>(pool.devices);
     }
-    left_.assign(slots, kClosed);
+    left_.resize(slots);
+    for (std::int32_t& left : left_) left = kClosed;
   }
 
   /// Forgets all claims and makes room for `agents` agents. Allocates only when `agents` exceeds earlier
@@ -47,14 +48,16 @@ class Allocation {
   void reset(std::size_t agents) {
     for (std::size_t t = 0; t < static_cast<std::size_t>(types_); ++t) {
       Pool& pool = pools_[t];
-      std::fill_n(left_.begin() + static_cast<std::ptrdiff_t>(pool.first_slot), pool.opened_end, kClosed);
+      for (std::int32_t s = 0; s < pool.opened_end; ++s)
+        left_[pool.first_slot + static_cast<std::size_t>(s)] = kClosed;
       pool.opened_end = 0;
       pool.free = pool.devices;
       pool.free_cpu = pool.cpu;
       pool.free_memory_mib = pool.memory_mib;
       pool.used = Milli{};
     }
-    grants_.assign(agents, Grant{});
+    grants_.resize(agents);
+    for (Grant& grant : grants_) grant = Grant{};
     claims_.resize(agents);  // entries are read only where grants_ is not empty
   }
 
@@ -116,7 +119,7 @@ class Allocation {
 
   /// What the agent holds; the empty grant for an agent that does not exist.
   Grant grant(std::size_t agent) const noexcept { return agent < grants_.size() ? grants_[agent] : Grant{}; }
-  std::span<const Grant> grants() const noexcept { return grants_; }
+  std::span<const Grant> grants() const noexcept { return {grants_.data(), grants_.size()}; }
   /// The demand the agent's claim was made with; all zero when it holds nothing.
   Demand demand(std::size_t agent) const noexcept {
     return grant(agent).empty() ? Demand{} : claims_[agent].demand;
@@ -168,7 +171,7 @@ class Allocation {
   std::int32_t open_slot(Pool& pool) const noexcept {
     std::int32_t s = 0;
     while (s < pool.opened_end && left_[pool.first_slot + static_cast<std::size_t>(s)] != kClosed) ++s;
-    pool.opened_end = std::max(pool.opened_end, s + 1);
+    pool.opened_end = larger(pool.opened_end, s + 1);
     --pool.free;
     return s;
   }

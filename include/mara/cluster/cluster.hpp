@@ -1,13 +1,13 @@
 #pragma once
 // The cluster: GPU types with their speed, memory and host resources.
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "mara/core/extremes.hpp"
 #include "mara/core/resource.hpp"
 #include "mara/core/result.hpp"
 
@@ -32,7 +32,7 @@ struct GpuType {
   int gpus() const noexcept {
     if (nodes <= 0 || gpus_per_node <= 0) return 0;
     const std::int64_t product = std::int64_t{nodes} * gpus_per_node;
-    return static_cast<int>(std::min<std::int64_t>(product, std::numeric_limits<int>::max()));
+    return static_cast<int>(smaller<std::int64_t>(product, std::numeric_limits<int>::max()));
   }
   /// Host CPU of all nodes together.
   Milli cpu() const noexcept { return Milli{saturating_product(nodes, cpu_per_node.value)}; }
@@ -65,7 +65,7 @@ struct Cluster {
   int gpus() const noexcept {
     std::int64_t sum = 0;
     for (const GpuType& type : types) sum += type.gpus();
-    return static_cast<int>(std::min<std::int64_t>(sum, std::numeric_limits<int>::max()));
+    return static_cast<int>(smaller<std::int64_t>(sum, std::numeric_limits<int>::max()));
   }
   int type_count() const noexcept { return static_cast<int>(types.size()); }
   /// Index of the type called `name`, or -1.

@@ -5,11 +5,11 @@
 #include <cctype>
 #include <charconv>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "mara/cluster/cluster.hpp"
+#include "mara/core/extremes.hpp"
 #include "mara/core/resource.hpp"
 #include "mara/core/result.hpp"
 
@@ -33,7 +33,8 @@ inline constexpr std::array<KnownGpu, 27> kKnownGpus{{
     {"g1", 16 * 1024},      {"g2", 24 * 1024},       {"g3", 80 * 1024},
 }};
 
-inline std::optional<std::int64_t> known_gpu_memory(std::string_view name) noexcept {
+/// Device memory in MiB of a known type; -1 for another name.
+inline std::int64_t known_gpu_memory(std::string_view name) noexcept {
   for (const KnownGpu& known : kKnownGpus) {
     if (known.name.size() != name.size()) continue;
     bool same = true;
@@ -41,43 +42,43 @@ inline std::optional<std::int64_t> known_gpu_memory(std::string_view name) noexc
       same = same && std::tolower(static_cast<unsigned char>(name[i])) == known.name[i];
     if (same) return known.memory_mib;
   }
-  return std::nullopt;
+  return -1;
 }
 
-/// A whole number without sign, or nothing.
-inline std::optional<std::int64_t> parse_count(std::string_view text) noexcept {
-  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
+/// A whole number without sign; -1 for anything else.
+inline std::int64_t parse_count(std::string_view text) noexcept {
+  if (text.empty() || text[0] < '0' || text[0] > '9') return -1;
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size()) return -1;
   return value;
 }
 
-/// "24G", "512M" or "1T" in MiB; at most 2^40 MiB.
-inline std::optional<std::int64_t> parse_memory(std::string_view text) noexcept {
-  if (text.size() < 2) return std::nullopt;
+/// "24G", "512M" or "1T" in MiB, at most 2^40 MiB; -1 for anything else.
+inline std::int64_t parse_memory(std::string_view text) noexcept {
+  if (text.size() < 2) return -1;
   const char unit = static_cast<char>(std::toupper(static_cast<unsigned char>(text.back())));
   const std::int64_t scale = unit == 'M' ? 1 : unit == 'G' ? 1024 : unit == 'T' ? 1024 * 1024 : 0;
-  const auto value = parse_count(text.substr(0, text.size() - 1));
-  if (scale == 0 || !value || *value > (std::int64_t{1} << 40) / scale) return std::nullopt;
-  return *value * scale;
+  const std::int64_t value = parse_count(text.substr(0, text.size() - 1));
+  if (scale == 0 || value < 0 || value > (std::int64_t{1} << 40) / scale) return -1;
+  return value * scale;
 }
 
-/// "96c" or "7.5c" as milli-CPU: at most three decimals, at most 10^9 cores.
-inline std::optional<Milli> parse_cores(std::string_view text) noexcept {
-  if (text.size() < 2 || text.back() != 'c') return std::nullopt;
+/// "96c" or "7.5c" as milli-CPU: at most three decimals, at most 10^9 cores; -1 for anything else.
+inline std::int64_t parse_cores(std::string_view text) noexcept {
+  if (text.size() < 2 || text.back() != 'c') return -1;
   text.remove_suffix(1);
   const std::size_t dot = text.find('.');
-  const auto whole = parse_count(text.substr(0, dot));
-  if (!whole || *whole > 1'000'000'000) return std::nullopt;
+  const std::int64_t whole = parse_count(text.substr(0, dot));
+  if (whole < 0 || whole > 1'000'000'000) return -1;
   std::int64_t thousandths = 0;
   if (dot != std::string_view::npos) {
     const std::string_view digits = text.substr(dot + 1);
-    const auto value = parse_count(digits);
-    if (!value || digits.size() > 3) return std::nullopt;
-    thousandths = *value * (digits.size() == 1 ? 100 : digits.size() == 2 ? 10 : 1);
+    const std::int64_t value = parse_count(digits);
+    if (value < 0 || digits.size() > 3) return -1;
+    thousandths = value * (digits.size() == 1 ? 100 : digits.size() == 2 ? 10 : 1);
   }
-  return Milli{*whole * 1000 + thousandths};
+  return whole * 1000 + thousandths;
 }
 
 inline std::string memory_text(std::int64_t mib) {
@@ -107,10 +108,10 @@ inline Result<GpuType> parse_gpu_type(std::string_view part) {
   }
 
   GpuType type;
-  std::optional<std::int64_t> memory;
+  std::int64_t memory = -1;
   if (const std::size_t at = name.find('@'); at != std::string_view::npos) {
     memory = parse_memory(name.substr(at + 1));
-    if (!memory)
+    if (memory < 0)
       return bad("device memory '" + std::string(name.substr(at + 1)) + "' is not a number with M, G or T");
     name = name.substr(0, at);
   } else {
@@ -120,35 +121,35 @@ inline Result<GpuType> parse_gpu_type(std::string_view part) {
   for (const char c : name)
     if (std::isgraph(static_cast<unsigned char>(c)) == 0 || c == '/' || c == '"')
       return bad("the name may hold no space, '/' or '\"'");
-  if (!memory)
+  if (memory < 0)
     return bad("unknown type '" + std::string(name) + "' needs its device memory: " + std::string(name) +
                "@24G:...");
   type.name = std::string(name);
-  type.gpu_memory_mib = *memory;
+  type.gpu_memory_mib = memory;
 
   const std::size_t times = counts.find('x');
-  const auto nodes = parse_count(counts.substr(0, times));
-  const auto gpus = times == std::string_view::npos ? std::nullopt : parse_count(counts.substr(times + 1));
-  if (!nodes || !gpus) return bad("'" + std::string(counts) + "' is not NODESxGPUS, such as 2x8");
-  if (*nodes == 0 || *gpus == 0) return bad("a count is zero", ErrorCode::kInvalidArgument);
-  if (*nodes > kMaxGpusPerType || *gpus > kMaxGpusPerType || *nodes * *gpus > kMaxGpusPerType)
+  const std::int64_t nodes = parse_count(counts.substr(0, times));
+  const std::int64_t gpus = times == std::string_view::npos ? -1 : parse_count(counts.substr(times + 1));
+  if (nodes < 0 || gpus < 0) return bad("'" + std::string(counts) + "' is not NODESxGPUS, such as 2x8");
+  if (nodes == 0 || gpus == 0) return bad("a count is zero", ErrorCode::kInvalidArgument);
+  if (nodes > kMaxGpusPerType || gpus > kMaxGpusPerType || nodes * gpus > kMaxGpusPerType)
     return bad("more than " + std::to_string(kMaxGpusPerType) + " GPUs", ErrorCode::kInvalidArgument);
-  type.nodes = static_cast<int>(*nodes);
-  type.gpus_per_node = static_cast<int>(*gpus);
+  type.nodes = static_cast<int>(nodes);
+  type.gpus_per_node = static_cast<int>(gpus);
 
   type.cpu_per_node = kDefaultCpuPerNode;
   type.memory_mib_per_node = kDefaultMemoryMibPerNode;
   if (!host.empty()) {
     const std::size_t slash = host.find('/');
-    const auto cpu = parse_cores(host.substr(0, slash));
-    if (!cpu) return bad("host CPU '" + std::string(host.substr(0, slash)) + "' is not cores such as 96c");
-    type.cpu_per_node = *cpu;
+    const std::int64_t cpu = parse_cores(host.substr(0, slash));
+    if (cpu < 0) return bad("host CPU '" + std::string(host.substr(0, slash)) + "' is not cores such as 96c");
+    type.cpu_per_node = Milli{cpu};
     if (slash != std::string_view::npos) {
-      const auto host_memory = parse_memory(host.substr(slash + 1));
-      if (!host_memory)
+      const std::int64_t host_memory = parse_memory(host.substr(slash + 1));
+      if (host_memory < 0)
         return bad("host memory '" + std::string(host.substr(slash + 1)) +
                    "' is not a number with M, G or T");
-      type.memory_mib_per_node = *host_memory;
+      type.memory_mib_per_node = host_memory;
     }
   }
   return type;
@@ -166,7 +167,7 @@ inline Result<Cluster> parse_cluster(std::string_view text) {
   Cluster cluster;
   if (text.empty()) return Error{ErrorCode::kParse, "cluster: empty text, expected such as a100:2x8"};
   for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::size_t comma = smaller(text.find(',', begin), text.size());
     auto type = detail::parse_gpu_type(text.substr(begin, comma - begin));
     if (!type) return type.error();
     cluster.types.push_back(std::move(type).value());

@@ -1,28 +1,19 @@
 #pragma once
 // A small binary archive for checkpoints: named sections, a version, and a checksum over everything.
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "mara/core/checksum.hpp"
+#include "mara/core/file.hpp"
 #include "mara/core/result.hpp"
 
 namespace mara {
-
-/// FNV-1a, 64 bits.
-inline std::uint64_t fnv1a(std::span<const unsigned char> bytes) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3ull;
-  return hash;
-}
 
 /// Collects named arrays of trivially copyable numbers and writes them atomically. Little-endian layout:
 /// "MARACKPT", version, then per section: name length, name, element size, count, bytes; then the checksum.
@@ -57,45 +48,23 @@ class ArchiveWriter {
   void put_value(std::string_view name, const T& value) { put(name, std::span<const T>(&value, 1)); }
 
   /// Writes beside `path` and renames, so that a crash leaves the old file or the new one. Errors: kIo.
-  Status write(const std::filesystem::path& path) {
-    const std::uint64_t hash = fnv1a(bytes_);
-    append(&hash, sizeof hash);
-    std::filesystem::path temporary = path;
-    temporary += ".partial";
-    {
-      std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-      out.write(reinterpret_cast<const char*>(bytes_.data()), static_cast<std::streamsize>(bytes_.size()));
-      out.close();
-      bytes_.resize(bytes_.size() - sizeof hash);
-      if (!out) {
-        remove_quietly(temporary);
-        return Error{ErrorCode::kIo, temporary.string() + ": cannot be written"};
-      }
-    }
-    std::error_code failed;
-    std::filesystem::rename(temporary, path, failed);
-    if (failed) {
-      remove_quietly(temporary);
-      return Error{ErrorCode::kIo, path.string() + ": " + failed.message()};
-    }
-    return {};
+  Status write(const FilePath& path) const {
+    Fnv1a hash;
+    hash.add(bytes_);
+    const std::uint64_t sum = hash.value();
+    return write_file(path, bytes_, {reinterpret_cast<const char*>(&sum), sizeof sum});
   }
 
  private:
-  static void remove_quietly(const std::filesystem::path& path) noexcept {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
   void append(const void* data, std::size_t size) {
-    const auto* bytes = static_cast<const unsigned char*>(data);
-    if (size > 0) bytes_.insert(bytes_.end(), bytes, bytes + size);
+    if (size > 0) bytes_.append(static_cast<const char*>(data), size);
   }
   void put_u32(std::uint32_t value) { append(&value, sizeof value); }
   void put_text(std::string_view text) {
     put_u32(static_cast<std::uint32_t>(text.size()));
     append(text.data(), text.size());
   }
-  std::vector<unsigned char> bytes_;
+  std::string bytes_;
 };
 
 /// Reads an archive back. Everything is checked before anything is handed out: magic, version, kind,
@@ -104,23 +73,19 @@ class ArchiveReader {
  public:
   /// Errors: kIo for a file that cannot be read, kParse for one that is no whole archive of this kind and
   /// version.
-  static Result<ArchiveReader> open(const std::filesystem::path& path, std::string_view kind) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) return Error{ErrorCode::kIo, path.string() + ": cannot be opened"};
+  static Result<ArchiveReader> open(const FilePath& path, std::string_view kind) {
     ArchiveReader reader;
     reader.name_ = path.string();
-    std::array<char, 65536> chunk;
-    while (in.read(chunk.data(), chunk.size()), in.gcount() > 0) {
-      reader.bytes_.insert(reader.bytes_.end(), chunk.begin(), chunk.begin() + in.gcount());
-    }
-    if (in.bad()) return Error{ErrorCode::kIo, path.string() + ": cannot be read"};  // a directory, say
+    if (const Status read = read_file(path, reader.bytes_); !read) return read.error();
     if (reader.bytes_.size() < 8 + 4 + 4 + 8 || std::memcmp(reader.bytes_.data(), "MARACKPT", 8) != 0) {
       return reader.fail("is not a mara archive");
     }
     std::uint64_t stored = 0;
     const std::size_t body = reader.bytes_.size() - sizeof stored;
     std::memcpy(&stored, reader.bytes_.data() + body, sizeof stored);
-    if (stored != fnv1a({reinterpret_cast<const unsigned char*>(reader.bytes_.data()), body})) {
+    Fnv1a hash;
+    hash.add({reader.bytes_.data(), body});
+    if (stored != hash.value()) {
       return reader.fail("checksum does not match: the file is damaged or truncated");
     }
     reader.bytes_.resize(body);
@@ -164,7 +129,7 @@ class ArchiveReader {
       return fail("section '" + std::string(name) + "': " + std::to_string(read.size()) +
                   " values, expected " + std::to_string(values.size()));
     }
-    std::copy(read.begin(), read.end(), values.begin());
+    if (!read.empty()) std::memcpy(values.data(), read.data(), values.size_bytes());
     return {};
   }
   /// The same into one value.
@@ -189,7 +154,7 @@ class ArchiveReader {
     return true;
   }
   std::string name_;
-  std::vector<char> bytes_;
+  std::string bytes_;
   std::size_t at_ = 0;
 };
 

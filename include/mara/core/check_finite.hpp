@@ -2,17 +2,17 @@
 // Guards for numbers that come from outside: the error names the field and the value.
 
 #include <charconv>
-#include <cmath>
 #include <string>
 #include <string_view>
 
+#include "mara/core/libm.hpp"
 #include "mara/core/result.hpp"
 
 namespace mara {
 
 /// The shortest decimal text that reads back as the same double; "nan", "inf", "-inf" otherwise. No locale.
 inline std::string format_number(double value) {
-  if (std::isnan(value)) return "nan";  // to_chars would show its sign
+  if (libm::isnan(value)) return "nan";  // to_chars would show its sign
   char buffer[32];
   const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof buffer, value);
   return std::string(buffer, end.ptr);
@@ -20,7 +20,7 @@ inline std::string format_number(double value) {
 
 /// Success when value is neither NaN nor infinite; otherwise kNumerical.
 inline Status check_finite(double value, std::string_view field) {
-  if (std::isfinite(value)) return {};
+  if (libm::isfinite(value)) return {};
   return Error{ErrorCode::kNumerical, std::string(field) + ": must be finite, is " + format_number(value)};
 }
 

@@ -2,8 +2,8 @@
 // The inverse of the standard normal distribution function, with the same bits on every compiler.
 
 #include <array>
-#include <cmath>
 
+#include "mara/core/libm.hpp"
 #include "mara/core/portable_math.hpp"
 
 namespace mara {
@@ -49,11 +49,11 @@ inline double normal_quantile(double p) noexcept {
                  2.04426310338993978564e-15};
   using detail::polynomial;
   const double q = p - 0.5;
-  if (std::fabs(q) <= 0.425) {
+  if (libm::fabs(q) <= 0.425) {
     const double r = 0.180625 - q * q;
     return q * polynomial(kA, r) / polynomial(kB, r);
   }
-  const double r = std::sqrt(-portable_log(q < 0.0 ? p : 1.0 - p));
+  const double r = libm::sqrt(-portable_log(q < 0.0 ? p : 1.0 - p));
   const double tail = r <= 5.0 ? polynomial(kC, r - 1.6) / polynomial(kD, r - 1.6)
                                : polynomial(kE, r - 5.0) / polynomial(kF, r - 5.0);
   return q < 0.0 ? -tail : tail;

@@ -3,13 +3,12 @@
 // no surrounding blanks, no leading plus sign, no hexadecimal.
 
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 
+#include "mara/core/libm.hpp"
 #include "mara/core/result.hpp"
 
 namespace mara {
@@ -47,7 +46,7 @@ Result<Number> parse_number(std::string_view text, std::string_view field, const
 /// "inf".
 inline Result<double> parse_double(std::string_view text, std::string_view field) {
   Result<double> parsed = detail::parse_number<double>(text, field, "a finite number");
-  if (parsed && !std::isfinite(*parsed)) {
+  if (parsed && !libm::isfinite(*parsed)) {
     return Error{ErrorCode::kParse,
                  std::string(field) + ": " + detail::quoted(text) + " is not a finite number"};
   }

@@ -5,10 +5,11 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+
+#include "mara/core/libm.hpp"
 
 namespace mara {
 namespace detail {
@@ -72,10 +73,10 @@ inline double portable_log(double x) noexcept {
 inline double portable_exp(double x) noexcept {
   if (!(x < 709.8)) return x > 0.0 ? std::numeric_limits<double>::infinity() : x;  // second: NaN
   if (x < -745.2) return 0.0;
-  const double n = std::floor(x * 0x1.71547652b82fep+0 + 0.5);  // 1/ln 2
+  const double n = libm::floor(x * 0x1.71547652b82fep+0 + 0.5);  // 1/ln 2
   const double r = (x - n * detail::kLn2High) - n * detail::kLn2Low;
   constexpr std::array<double, 14> kSeries = detail::inverse_factorials<14>();  // (e^r - 1) / r
-  return std::ldexp(1.0 + r * detail::polynomial(kSeries, r), static_cast<int>(n));
+  return libm::ldexp(1.0 + r * detail::polynomial(kSeries, r), static_cast<int>(n));
 }
 
 }  // namespace mara

@@ -4,13 +4,13 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <utility>
 
+#include "mara/core/libm.hpp"
 #include "mara/core/normal_quantile.hpp"
 #include "mara/core/portable_math.hpp"
 
@@ -132,7 +132,7 @@ inline double log_poisson(double k, double mean) noexcept {
     return k * portable_log(mean) - mean - portable_log(factorial);
   }
   const double v = (k - mean) / (k + mean);  // k ln(k/mean) = 2 k atanh(v)
-  const double deviance = std::fabs(v) < 0.15 ? (k - mean) * v + 2.0 * k * v * v * v * atanh_tail(v * v)
+  const double deviance = libm::fabs(v) < 0.15 ? (k - mean) * v + 2.0 * k * v * v * v * atanh_tail(v * v)
                                               : k * portable_log(k / mean) + mean - k;
   const double z = 1.0 / (k * k);  // Stirling's series for ln k!
   const double stirling =
@@ -144,10 +144,10 @@ inline double log_poisson(double k, double mean) noexcept {
 
 inline double Random::uniform(double low, double high) noexcept {
   const double u = uniform();
-  if (!(std::isfinite(low) && std::isfinite(high) && low <= high)) return 0.0;
+  if (!(libm::isfinite(low) && libm::isfinite(high) && low <= high)) return 0.0;
   const double width = high - low;
-  const double value = std::isfinite(width) ? low + width * u : low * (1.0 - u) + high * u;
-  return value < high || low == high ? value : std::nextafter(high, low);  // rounding may reach high
+  const double value = libm::isfinite(width) ? low + width * u : low * (1.0 - u) + high * u;
+  return value < high || low == high ? value : libm::nextafter(high, low);  // rounding may reach high
 }
 
 inline std::uint32_t Random::below(std::uint32_t bound) noexcept {
@@ -169,14 +169,14 @@ inline std::uint64_t Random::below64(std::uint64_t bound) noexcept {
 
 inline double Random::exponential(double rate) noexcept {
   const double u = 1.0 - uniform();  // in (0, 1]
-  if (!(rate > 0.0 && std::isfinite(rate))) return 0.0;
+  if (!(rate > 0.0 && libm::isfinite(rate))) return 0.0;
   const double value = -portable_log(u) / rate;
-  return std::isfinite(value) ? value : std::numeric_limits<double>::max();
+  return libm::isfinite(value) ? value : std::numeric_limits<double>::max();
 }
 
 inline double Random::log_normal(double mu, double sigma) noexcept {
   const double n = normal();
-  if (!(std::isfinite(mu) && std::isfinite(sigma) && sigma >= 0.0)) return 0.0;
+  if (!(libm::isfinite(mu) && libm::isfinite(sigma) && sigma >= 0.0)) return 0.0;
   const double value = portable_exp(mu + sigma * n);
   return value <= std::numeric_limits<double>::max() ? value : std::numeric_limits<double>::max();
 }
@@ -196,16 +196,16 @@ inline std::uint64_t Random::poisson(double mean) noexcept {
 }
 
 inline std::uint64_t Random::large_poisson(double mean) noexcept {
-  const double b = 0.931 + 2.53 * std::sqrt(mean);
+  const double b = 0.931 + 2.53 * libm::sqrt(mean);
   const double a = -0.059 + 0.02483 * b;
   const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
   const double squeeze = 0.9277 - 3.6224 / (b - 2.0);
   for (;;) {
     const double u = uniform() - 0.5;
     const double v = 1.0 - uniform();  // in (0, 1]
-    const double distance = 0.5 - std::fabs(u);
+    const double distance = 0.5 - libm::fabs(u);
     if (distance <= 0.0) continue;  // u = -1/2 exactly
-    const double k = std::floor((2.0 * a / distance + b) * u + mean + 0.43);
+    const double k = libm::floor((2.0 * a / distance + b) * u + mean + 0.43);
     if (distance >= 0.07 && v <= squeeze) return static_cast<std::uint64_t>(k);
     if (k < 0.0 || (distance < 0.013 && v > distance)) continue;
     const double log_hat = portable_log(v * inverse_alpha / (a / (distance * distance) + b));
@@ -216,12 +216,12 @@ inline std::uint64_t Random::large_poisson(double mean) noexcept {
 template <class Weight>
 int Random::weighted_index(std::span<const Weight> weights) noexcept {
   const double u = uniform();
-  const auto usable = [](double w) { return w > 0.0 && std::isfinite(w); };
+  const auto usable = [](double w) { return w > 0.0 && libm::isfinite(w); };
   double sum = 0.0;
   for (const Weight w : weights) sum += usable(w) ? static_cast<double>(w) : 0.0;
   if (!(sum > 0.0)) return -1;
   double scale = 1.0;
-  if (!std::isfinite(sum)) {  // huge weights: 2^64 of the largest fit now
+  if (!libm::isfinite(sum)) {  // huge weights: 2^64 of the largest fit now
     scale = 0x1p-64;
     sum = 0.0;
     for (const Weight w : weights) sum += usable(w) ? scale * static_cast<double>(w) : 0.0;

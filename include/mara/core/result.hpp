@@ -3,10 +3,10 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
+#include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace mara {
 
@@ -34,15 +34,35 @@ namespace detail {
 }
 }  // namespace detail
 
-/// A value of type T or an Error. Reading the side that is absent is a programming error and aborts.
+/// A value of type T or an Error. Reading the side that is absent is a programming error and aborts. Written by
+/// hand: std::variant and std::optional would cost every program that includes mara compile time for each T.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(T value) : value_(std::move(value)), has_value_(true) {}
+  Result(Error error) : error_(std::move(error)), has_value_(false) {}
+  Result(const Result& other) requires std::is_copy_constructible_v<T>
+      : error_(other.error_), has_value_(other.has_value_) {
+    if (has_value_) ::new (static_cast<void*>(&value_)) T(other.value_);
+  }
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : error_(std::move(other.error_)), has_value_(other.has_value_) {
+    if (has_value_) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+  }
+  /// Copies or moves, whichever made `other`.
+  Result& operator=(Result other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    if (std::exchange(has_value_, false)) value_.~T();
+    if (other.has_value_) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+    has_value_ = other.has_value_;
+    error_ = std::move(other.error_);
+    return *this;
+  }
+  ~Result() {
+    if (has_value_) value_.~T();
+  }
 
-  bool has_value() const noexcept { return state_.index() == 0; }
-  explicit operator bool() const noexcept { return has_value(); }
+  bool has_value() const noexcept { return has_value_; }
+  explicit operator bool() const noexcept { return has_value_; }
 
   T& value() & { return *checked(); }
   const T& value() const& { return *const_cast<Result*>(this)->checked(); }
@@ -53,16 +73,20 @@ class [[nodiscard]] Result {
   const T* operator->() const { return const_cast<Result*>(this)->checked(); }
 
   const Error& error() const {
-    if (has_value()) detail::die("error() of a Result that holds a value", "");
-    return *std::get_if<1>(&state_);
+    if (has_value_) detail::die("error() of a Result that holds a value", "");
+    return error_;
   }
 
  private:
   T* checked() {
-    if (!has_value()) detail::die("value() of a failed Result", std::get_if<1>(&state_)->message);
-    return std::get_if<0>(&state_);
+    if (!has_value_) detail::die("value() of a failed Result", error_.message);
+    return &value_;
   }
-  std::variant<T, Error> state_;
+  Error error_;
+  union {
+    T value_;
+  };
+  bool has_value_;
 };
 
 /// Success or an Error.
@@ -70,20 +94,21 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::move(error)) {}
+  Result(Error error) : error_(std::move(error)), has_value_(false) {}
 
-  bool has_value() const noexcept { return !error_.has_value(); }
-  explicit operator bool() const noexcept { return has_value(); }
+  bool has_value() const noexcept { return has_value_; }
+  explicit operator bool() const noexcept { return has_value_; }
   void value() const {
-    if (error_) detail::die("value() of a failed Result", error_->message);
+    if (!has_value_) detail::die("value() of a failed Result", error_.message);
   }
   const Error& error() const {
-    if (!error_) detail::die("error() of a Result that holds a value", "");
-    return *error_;
+    if (has_value_) detail::die("error() of a Result that holds a value", "");
+    return error_;
   }
 
  private:
-  std::optional<Error> error_;
+  Error error_;
+  bool has_value_ = true;
 };
 
 using Status = Result<void>;

@@ -1,8 +1,6 @@
 #pragma once
 // A trained actor inside someone's scheduler: weights in, feasible allocations out.
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mara/core/libm.hpp"
 #include "mara/deploy/actor_file.hpp"
 #include "mara/deploy/reference_state.hpp"
 #include "mara/environment/sequential_scheduler.hpp"
@@ -36,7 +35,8 @@ class Actor {
   /// and positive, max_agents outside [1, kMostAgents], another number of names than Types.
   static Result<Actor> create(Network network, ObservationConfig config, std::size_t max_agents,
                               std::vector<std::string> type_names = {}) {
-    if (const Status finite = check_weights(network.parameters().data(), Network::kParameters); !finite)
+    const std::vector<float> parameters = network.exact_parameters();
+    if (const Status finite = check_weights(parameters.data(), parameters.size()); !finite)
       return finite.error();
     if (const Status good = check_positive(config.time_unit_s, "time_unit_s"); !good) return good.error();
     if (max_agents < 1 || max_agents > kMostAgents)
@@ -56,11 +56,11 @@ class Actor {
 
   /// Reads what save() wrote. Errors start with the path: those of read_actor_file(); a file for another
   /// number of GPU types, of another shape, or for observations of another meaning than this version's.
-  static Result<Actor> load(const std::string& path, std::size_t max_agents) {
+  static Result<Actor> load(const FilePath& path, std::size_t max_agents) {
     auto read = read_actor_file(path);
     if (!read) return read.error();
     const auto fail = [&path](ErrorCode code, const std::string& what) {
-      return Error{code, path + ": " + what};
+      return Error{code, path.string() + ": " + what};
     };
     if (read->types != Types)
       return fail(ErrorCode::kShapeMismatch, "types = " + std::to_string(read->types) +
@@ -76,7 +76,7 @@ class Actor {
                       std::to_string(numbers.size()));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       // Other C libraries differ in the last bits of a logarithm, not here.
-      if (std::abs(read->reference_numbers[i] - numbers[i]) <= 1e-4f * (1.0f + std::abs(numbers[i])))
+      if (libm::fabs(read->reference_numbers[i] - numbers[i]) <= 1e-4f * (1.0f + libm::fabs(numbers[i])))
         continue;
       return fail(ErrorCode::kShapeMismatch,
                   "was trained on other observations: number " +
@@ -92,16 +92,11 @@ class Actor {
     return actor;
   }
 
-  /// Writes the weights file. Errors: kIo.
-  Status save(const std::string& path) const {
-    const auto parameters = brain_.front().network.parameters();
-    return write_actor_file({Types,
-                             sizes(),
-                             brain_.front().network.hidden_activation(),
-                             config_.time_unit_s,
-                             type_names_,
-                             {parameters.begin(), parameters.end()},
-                             reference_numbers<Types>(config_)},
+  /// Writes the weights file. Errors: those of write_actor_file().
+  Status save(const FilePath& path) const {
+    const Network& network = brain_.front().network;
+    return write_actor_file({Types, sizes(), network.hidden_activation(), config_.time_unit_s, type_names_,
+                             network.exact_parameters(), reference_numbers<Types>(config_)},
                             path);
   }
 
@@ -154,8 +149,9 @@ class Actor {
     void prepare(const PolicyInput& input) noexcept {
       float* logits = brain->logits.data();
       brain->network.forward(input.observations, input.agents, logits);
-      brain->finite = std::all_of(logits, logits + input.agents * static_cast<std::size_t>(Request::kOptions),
-                                  [](float logit) { return std::isfinite(logit); });
+      brain->finite = true;
+      for (std::size_t i = 0; i < input.agents * static_cast<std::size_t>(Request::kOptions); ++i)
+        brain->finite = brain->finite && libm::isfinite(logits[i]);
     }
     const float* logits(std::size_t agent, OptionMask) noexcept {
       return &brain->logits[agent * static_cast<std::size_t>(Request::kOptions)];
@@ -176,14 +172,14 @@ class Actor {
 
   bool usable(const DecisionView& view) const noexcept {
     if (view.active.size() > scheduler_.max_agents() || view.cluster == nullptr ||
-        view.cluster->type_count() != Types || !std::isfinite(view.now_s))
+        view.cluster->type_count() != Types || !libm::isfinite(view.now_s))
       return false;
-    const auto amount = [](double value) { return std::isfinite(value) && value >= 0.0; };
+    const auto amount = [](double value) { return libm::isfinite(value) && value >= 0.0; };
     for (const JobState& state : view.active) {
       if (state.job >= view.jobs.size()) return false;
       const Job& job = view.jobs[state.job];
       bool good = amount(state.remaining_work) && amount(state.overhead_left_s) && amount(job.work) &&
-                  std::isfinite(job.submit_s) && job.requested.value > 0 && amount(job.speed_up.parameter);
+                  libm::isfinite(job.submit_s) && job.requested.value > 0 && amount(job.speed_up.parameter);
       for (std::size_t t = 0; t < static_cast<std::size_t>(Types); ++t)
         good = good && amount(job.type_speed[t]);
       if (!good) return false;

@@ -56,8 +56,8 @@ std::vector<float> reference_numbers(ObservationConfig config) {
   DecisionView view;
   view.now_s = 5.0 * unit;
   view.cluster = &cluster;
-  view.jobs = jobs;
-  view.active = active;
+  view.jobs = {jobs.data(), jobs.size()};
+  view.active = {active.data(), active.size()};
   ClusterObservation<Types> observation(config);
   observation.prepare(view);
   std::vector<float> numbers(kJobs * static_cast<std::size_t>(ClusterObservation<Types>::kSize));

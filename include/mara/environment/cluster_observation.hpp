@@ -1,16 +1,17 @@
 #pragma once
 // What an agent (a job) and the central critic see of a cluster, as numbers of order one.
 
-#include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <numeric>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "mara/action/tiered_request.hpp"
+#include "mara/core/extremes.hpp"
+#include "mara/core/libm.hpp"
+#include "mara/core/merge_sort.hpp"
 #include "mara/simulation/decision.hpp"
 
 namespace mara {
@@ -38,6 +39,7 @@ class ClusterObservation {
   void reserve(std::size_t agents) {
     facts_.resize(agents);  // not reserve(): a copy must have the room too
     order_.resize(agents);
+    scratch_.resize(agents);
   }
 
   /// Prepares for `view`: fixes the order of turns (ties: lower index). Must precede the calls
@@ -50,11 +52,13 @@ class ClusterObservation {
     prepare(view);
   }
   /// Agents in the order in which they choose: about shortest remaining ideal time first, see prepare().
-  std::span<const std::uint32_t> order() const noexcept { return order_; }
+  std::span<const std::uint32_t> order() const noexcept { return {order_.data(), order_.size()}; }
   /// Writes one row of kSize numbers per active agent.
   void write_agents(const DecisionView& view, float* rows) const noexcept;
   /// Writes kGlobal numbers for the critic.
-  void write_global(float* row) const noexcept { std::copy(global_.begin(), global_.end(), row); }
+  void write_global(float* row) const noexcept {
+    for (std::size_t i = 0; i < global_.size(); ++i) row[i] = global_[i];
+  }
 
  private:
   struct Facts {
@@ -71,14 +75,14 @@ class ClusterObservation {
   };
 
   float log_time(double seconds) const noexcept {
-    return static_cast<float>(0.25 * std::log(0.05 + seconds / unit_));
+    return static_cast<float>(0.25 * libm::log(0.05 + seconds / unit_));
   }
-  static float log_count(double x) noexcept { return static_cast<float>(0.25 * std::log1p(x)); }
+  static float log_count(double x) noexcept { return static_cast<float>(0.25 * libm::log1p(x)); }
   void summarise(const DecisionView& view);
 
   double unit_;
   std::vector<Facts> facts_;
-  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> order_, scratch_;
   std::array<double, kMaxGpuTypes> capacity_{};
   double total_ = 1.0;
   std::array<float, kGlobal> global_{};
@@ -89,6 +93,7 @@ void ClusterObservation<Types>::prepare(const DecisionView& view) {
   const std::size_t n = view.active.size();
   facts_.resize(n);
   order_.resize(n);
+  scratch_.resize(n);
   total_ = 0.0;
   double demand = 0.0;
   for (int t = 0; t < Types; ++t) {
@@ -107,30 +112,30 @@ void ClusterObservation<Types>::prepare(const DecisionView& view) {
       const double speed = job.type_speed[static_cast<std::size_t>(t)];
       if (!(speed > 0.0) || capacity_[static_cast<std::size_t>(t)] < f.requested) continue;
       f.class_mask |= 1u << t;
-      f.best_speed = std::max(f.best_speed, speed);
+      f.best_speed = larger(f.best_speed, speed);
     }
-    f.ideal_rate = std::max(1e-12, f.best_speed * f.speed_up);
+    f.ideal_rate = larger(1e-12, f.best_speed * f.speed_up);
     f.remaining_s = state.remaining_work / f.ideal_rate;
-    f.age_s = std::max(0.0, view.now_s - job.submit_s);
+    f.age_s = larger(0.0, view.now_s - job.submit_s);
     f.running = !state.held.empty();
-    f.total_s = std::max(1.0, job.work / f.ideal_rate);
+    f.total_s = larger(1.0, job.work / f.ideal_rate);
     demand += f.requested;
   }
-  const double load = std::min(3.0, demand / std::max(1.0, total_));
+  const double load = smaller(3.0, demand / larger(1.0, total_));
   // Weights of the order of turns, rounded from those of the tuned expert: under load small requests go
   // first, running jobs are not overtaken lightly, and jobs that few types can run come before those with a
   // choice.
   for (Facts& f : facts_) {
-    f.turn_key = std::log(f.remaining_s / unit_ + 0.05) * 1.3 + 0.3 * load * std::log(f.requested) -
+    f.turn_key = libm::log(f.remaining_s / unit_ + 0.05) * 1.3 + 0.3 * load * libm::log(f.requested) -
                  (f.running ? 0.45 : 0.0) - (std::popcount(f.class_mask) == 1 ? .45 : 0.0) -
-                 (std::popcount(f.class_mask) == 2 ? .12 : 0.0) - .1 * std::log1p(f.age_s / f.total_s);
+                 (std::popcount(f.class_mask) == 2 ? .12 : 0.0) - .1 * libm::log1p(f.age_s / f.total_s);
   }
   for (Facts& f : facts_)
-    if (std::isnan(f.turn_key)) f.turn_key = INFINITY;  // a broken reading goes last; sorting needs an order
-  std::iota(order_.begin(), order_.end(), 0u);
-  std::sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
-    return facts_[a].turn_key != facts_[b].turn_key ? facts_[a].turn_key < facts_[b].turn_key : a < b;
-  });
+    if (libm::isnan(f.turn_key)) f.turn_key = std::numeric_limits<double>::infinity();  // a broken reading goes last; sorting needs an order
+  for (std::size_t i = 0; i < n; ++i) order_[i] = static_cast<std::uint32_t>(i);
+  // Stable, so that the lower index comes first among equals.
+  merge_sort(order_.data(), scratch_.data(), n,
+             [this](std::uint32_t a, std::uint32_t b) { return facts_[a].turn_key < facts_[b].turn_key; });
   summarise(view);
 }
 
@@ -158,29 +163,29 @@ void ClusterObservation<Types>::summarise(const DecisionView& view) {
     recent += f.age_s < 4.0 * unit_;
     older += f.age_s < 16.0 * unit_;
     work += f.remaining_s * f.requested;
-    exponent += std::log2(view.job(i).speed_up(2.0));
-    size += std::log2(std::max(0.125, f.requested));
+    exponent += libm::log2(view.job(i).speed_up(2.0));
+    size += libm::log2(larger(0.125, f.requested));
     remaining += f.remaining_s;
     age += f.age_s;
-    relative_age += std::log1p(f.age_s / std::max(1.0, view.job(i).work / f.ideal_rate));
+    relative_age += libm::log1p(f.age_s / larger(1.0, view.job(i).work / f.ideal_rate));
   }
-  const double count = std::max<double>(1.0, static_cast<double>(n));
-  const double total = std::max(1.0, total_);
+  const double count = larger(1.0, static_cast<double>(n));
+  const double total = larger(1.0, total_);
   float* out = global_.data();
   for (int t = 0; t < Types; ++t) {
-    const double capacity = std::max(1.0, capacity_[static_cast<std::size_t>(t)]);
+    const double capacity = larger(1.0, capacity_[static_cast<std::size_t>(t)]);
     *out++ = static_cast<float>(1.0 - held[static_cast<std::size_t>(t)] / capacity);
   }
   for (int t = 0; t < Types; ++t)
     *out++ = static_cast<float>(class_count[static_cast<std::size_t>(t)] / count);
   *out++ = log_count(static_cast<double>(n));
   *out++ = log_count(waiting);
-  *out++ = static_cast<float>(std::log1p(demand / total));
-  *out++ = static_cast<float>(std::log1p(waiting_demand / total));
-  *out++ = static_cast<float>(std::log1p(captive / total));
+  *out++ = static_cast<float>(libm::log1p(demand / total));
+  *out++ = static_cast<float>(libm::log1p(waiting_demand / total));
+  *out++ = static_cast<float>(libm::log1p(captive / total));
   for (const double q : {0.1, 0.25, 0.5, 0.75, 0.9}) {
     const auto at = static_cast<std::size_t>(q * static_cast<double>(n));
-    *out++ = n == 0 ? 0.0f : log_time(facts_[order_[std::min(at, n - 1)]].remaining_s);
+    *out++ = n == 0 ? 0.0f : log_time(facts_[order_[smaller(at, n - 1)]].remaining_s);
   }
   *out++ = log_count(recent);
   *out++ = log_count(older);
@@ -195,15 +200,15 @@ void ClusterObservation<Types>::summarise(const DecisionView& view) {
   *out++ = log_count(age / unit_);
   *out++ = static_cast<float>(0.5 * relative_age / count);
   *out++ = log_count(relative_age);
-  *out++ = log_count(std::max(0.0, demand - total));
+  *out++ = log_count(larger(0.0, demand - total));
   for (float& value : global_)
-    if (!std::isfinite(value)) value = 0.0f;  // one broken reading must not blind all agents
+    if (!libm::isfinite(value)) value = 0.0f;  // one broken reading must not blind all agents
 }
 
 template <int Types>
 void ClusterObservation<Types>::write_agents(const DecisionView& view, float* rows) const noexcept {
   const std::size_t n = facts_.size();
-  const double total = std::max(1.0, total_);
+  const double total = larger(1.0, total_);
   std::array<double, Types> held_total{}, held_before{};
   for (std::size_t i = 0; i < n; ++i) {
     const Grant held = view.active[i].held;
@@ -233,38 +238,38 @@ void ClusterObservation<Types>::write_agents(const DecisionView& view, float* ro
     }
     const double total_s = job.work / f.ideal_rate;
     *out++ = log_time(total_s);
-    *out++ = static_cast<float>(std::log2(std::max(0.125, f.requested)) / 3.0);
-    *out++ = static_cast<float>(std::log2(job.speed_up(2.0)));
+    *out++ = static_cast<float>(libm::log2(larger(0.125, f.requested)) / 3.0);
+    *out++ = static_cast<float>(libm::log2(job.speed_up(2.0)));
     const int option = Request::option_of(job, state.held);
     for (int a = 0; a < Request::kOptions; ++a) *out++ = a == option ? 1.0f : 0.0f;
-    *out++ = static_cast<float>(0.5 * std::log1p(f.age_s / std::max(1.0, total_s)));
+    *out++ = static_cast<float>(0.5 * libm::log1p(f.age_s / larger(1.0, total_s)));
     *out++ = log_count(f.age_s / unit_);
     *out++ = static_cast<float>(static_cast<double>(rank) / static_cast<double>(n));
-    *out++ = static_cast<float>(std::log1p(demand_ahead / total));
+    *out++ = static_cast<float>(libm::log1p(demand_ahead / total));
     for (int t = 0; t < Types; ++t) {
       const auto k = static_cast<std::size_t>(t);
-      *out++ = static_cast<float>(held_before[k] / std::max(1.0, capacity_[k]));
+      *out++ = static_cast<float>(held_before[k] / larger(1.0, capacity_[k]));
     }
     if (f.running && state.held.type < Types) {
       held_before[static_cast<std::size_t>(state.held.type)] += state.held.gpus.as_double();
     }
     for (int t = 0; t < Types; ++t) {
       const auto k = static_cast<std::size_t>(t);
-      *out++ = static_cast<float>((held_total[k] - held_before[k]) / std::max(1.0, capacity_[k]));
+      *out++ = static_cast<float>((held_total[k] - held_before[k]) / larger(1.0, capacity_[k]));
     }
     double class_capacity = 0.0;
     for (int t = 0; t < Types; ++t)
       if ((f.class_mask >> t) & 1u) class_capacity += capacity_[static_cast<std::size_t>(t)];
-    *out++ = static_cast<float>(std::log1p(class_ahead[f.class_mask] / std::max(1.0, class_capacity)));
+    *out++ = static_cast<float>(libm::log1p(class_ahead[f.class_mask] / larger(1.0, class_capacity)));
     *out++ = tier_gpus(job, static_cast<int>(Tier::kHalf)).value > 0 ? 1.0f : 0.0f;
     *out++ = tier_gpus(job, static_cast<int>(Tier::kDouble)).value > 0 ? 1.0f : 0.0f;
     *out++ = static_cast<float>(state.overhead_left_s / unit_);
     *out++ = state.started ? 1.0f : 0.0f;
-    *out++ = static_cast<float>(0.5 * std::log1p(static_cast<double>(state.restarts)));
+    *out++ = static_cast<float>(0.5 * libm::log1p(static_cast<double>(state.restarts)));
     *out++ = log_count(static_cast<double>(rank));
-    std::copy(global_.begin(), global_.begin() + kCluster, out);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(kCluster); ++k) out[k] = global_[k];
     for (float* value = begin; value != begin + kOwn; ++value)
-      if (!std::isfinite(*value))
+      if (!libm::isfinite(*value))
         *value = 0.0f;  // a broken reading must not spread through the shared network
     demand_ahead += f.requested;
     class_ahead[f.class_mask] += f.requested;

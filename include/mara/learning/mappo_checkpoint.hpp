@@ -38,7 +38,7 @@ Status MappoTrainer<E, C, G, H...>::load(const std::filesystem::path& path) {
   // Everything is read and checked before the trainer is touched.
   std::int64_t env_steps = 0;
   Random::State shuffle;
-  std::vector<float> actor(Actor::kParameters), critic(Critic::Network::kParameters);
+  std::vector<float> actor(Actor::kStored), critic(Critic::Network::kStored);
   struct Moments {
     std::vector<float> first, second;
     std::uint64_t updates = 0;

@@ -64,10 +64,10 @@ MappoTrainer<E, C, G, H...>::MappoTrainer(const MappoConfig& config, const std::
       shuffle_(config.seed, 2),
       actor_(Activation::kTanh),
       critic_(initial_),
-      actor_adam_(Actor::kParameters, AdamConfig{.learning_rate = config.learning_rate,
+      actor_adam_(Actor::kStored, AdamConfig{.learning_rate = config.learning_rate,
                                                  .epsilon = 1e-5,
                                                  .max_gradient_norm = config.max_gradient_norm}),
-      critic_adam_(Critic::Network::kParameters, AdamConfig{.learning_rate = config.critic_learning_rate,
+      critic_adam_(Critic::Network::kStored, AdamConfig{.learning_rate = config.critic_learning_rate,
                                                             .epsilon = 1e-5,
                                                             .max_gradient_norm = config.max_gradient_norm}),
       normaliser_(config.value_normaliser_decay),
@@ -199,12 +199,12 @@ Status MappoTrainer<E, C, G, H...>::improve_actor(MappoReport& report) {
           b.masks[r] = from.masks[row];
           b.options[r] = from.options[row];
         }
-        chunk.gradients.assign(Actor::kParameters, 0.0f);
+        chunk.gradients.assign(Actor::kStored, 0.0f);
         chunk.report = policy_gradient(chunk.tape, actor_, guidance_, b, static_cast<float>(config_.clip),
                                        entropy_weight, chunk.gradients);
       });
       for (std::size_t c = 1; c < count; ++c)  // fixed order: the same sum for any number of threads
-        for (std::size_t i = 0; i < Actor::kParameters; ++i)
+        for (std::size_t i = 0; i < Actor::kStored; ++i)
           chunks_[0].gradients[i] += chunks_[c].gradients[i];
       for (std::size_t c = 0; c < count; ++c) {
         report.policy_loss += chunks_[c].report.loss;

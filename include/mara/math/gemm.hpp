@@ -1,30 +1,38 @@
 #pragma once
-// The one matrix product behind the dense layer: c = start + a b, register-blocked.
+// The one matrix product behind the dense layer: c = f(start + a b), register-blocked.
 
 #include <cstddef>
 #include <cstdint>
 
+#include "mara/math/matrix.hpp"
 #include "mara/math/simd.hpp"
 
 namespace mara::math {
 
-/// How tiles use the registers. A panel is the widest group of columns that a tile of several rows covers.
+/// How tiles use the registers.
 struct TileShape {
-  static constexpr int kPanel = simd::kRegisters >= 32 ? 4 : 2;  ///< vectors
+  static constexpr int kPanel = simd::kRegisters >= 32 ? 4 : 2;  ///< vectors of the widest tile
   static constexpr int kAccumulators =
       simd::kRegisters >= 32 ? 24 : 12;  ///< vectors; the rest holds operands
-  /// Partial sums over the inner dimension of one element. Narrow tiles need them to hide the latency of fma
-  /// when there are few rows; they depend on the columns alone, so that a row has the same bits in every
-  /// batch.
+  /// Partial sums over the inner dimension of one element, which hide the latency of fma. They depend on the
+  /// columns alone, so that a row has the same bits in every batch of two rows or more.
   static constexpr int split(int vectors) noexcept { return vectors >= 3 || vectors == kPanel ? 2 : 4; }
-  static constexpr int rows(int vectors, int splits) noexcept { return kAccumulators / (vectors * splits); }
+  /// The same for a batch of one row, where there is nothing else to hide it. Large matrices come from the
+  /// second cache level, and one stream of reads with little work in between is fastest.
+  static constexpr int row_split(int vectors, bool large) noexcept {
+    return vectors >= 3 ? (large ? 1 : 4) : large ? 4 : 8;
+  }
+  static constexpr int rows(int vectors) noexcept { return kAccumulators / (vectors * split(vectors)); }
   /// Inner steps per pass: a panel of b then stays in the first cache level.
   static constexpr std::size_t kDepth = 128;
-  /// From this many rows on a panel is worth copying to one contiguous, aligned piece.
-  static constexpr std::size_t kPackRows = 48;
-  /// Finished rows to gather before the caller's function sees them: its loop gets longer, they still are in
-  /// cache.
-  static constexpr std::size_t kDoneRows = 24;
+};
+
+/// What happens to a finished element on its way to memory: nothing.
+struct NoEpilogue {
+  template <class V>
+  MARA_INLINE V operator()(V v) const noexcept {
+    return v;
+  }
 };
 
 namespace detail {
@@ -33,7 +41,7 @@ constexpr std::size_t smaller(std::size_t a, std::size_t b) noexcept {
   return a < b ? a : b;
 }
 
-/// Operands of a product; rows of every matrix are `*_stride` numbers apart.
+/// Operands of one panel of c; rows of every matrix are `*_stride` numbers apart.
 template <class S>
 struct Product {
   std::size_t depth;
@@ -59,55 +67,72 @@ MARA_INLINE simd::Vec<S> load_vector(const S* row, int v, std::size_t lanes) noe
 }
 
 /// One tile of kRows x kVectors vectors. kTransposed: a is stored [depth x rows].
-template <class S, int kRows, int kVectors, int kSplit, bool kPartial, bool kTransposed>
-void product_tile(const Product<S>& x) noexcept {
+template <class S, int kRows, int kVectors, int kSplit, bool kPartial, bool kTransposed, class Epilogue>
+MARA_INLINE void product_tile(const Product<S>& x) noexcept {
   using V = simd::Vec<S>;
   constexpr std::size_t kW = simd::kLanes<S>;
-  const S* const a = x.a;
-  const std::size_t a_stride = x.a_stride, depth = x.depth, lanes = x.lanes;
   V sum[kSplit][kRows][kVectors];
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
     const S* start = x.start != nullptr ? x.start + static_cast<std::size_t>(r) * x.start_stride : nullptr;
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) {
-      sum[0][r][v] = start != nullptr ? load_vector<kVectors, kPartial>(start, v, lanes) : V{};
+      sum[0][r][v] = start != nullptr ? load_vector<kVectors, kPartial>(start, v, x.lanes) : V{};
 #pragma GCC unroll 8
       for (int s = 1; s < kSplit; ++s) sum[s][r][v] = V{};
     }
   }
+  const S* a = x.a;
   const S* b = x.b;
-  const auto step = [&](std::size_t k, int s) __attribute__((always_inline)) {
+  const std::size_t a_row = kTransposed ? 1 : x.a_stride, a_step = kTransposed ? x.a_stride : 1;
+  const auto step = [&](int s) __attribute__((always_inline)) {
     V column[kVectors];
 #pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) column[v] = load_vector<kVectors, kPartial>(b, v, lanes);
+    for (int v = 0; v < kVectors; ++v) {
+      column[v] = load_vector<kVectors, kPartial>(b, v, x.lanes);
+      if constexpr (kRows > 1) simd::hold(column[v]);
+    }
     b += x.b_stride;
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r) {
-      const std::size_t row = static_cast<std::size_t>(r);
-      const V factor = simd::broadcast(kTransposed ? a[k * a_stride + row] : a[row * a_stride + k]);
+      const V factor = simd::broadcast(a[static_cast<std::size_t>(r) * a_row]);
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) sum[s][r][v] = simd::fma(factor, column[v], sum[s][r][v]);
     }
+    a += a_step;
   };
-  std::size_t k = 0;
-  for (; k + kSplit <= depth; k += kSplit) {
+  std::size_t k = x.depth;
+  if constexpr (kRows == 1 && kSplit >= 4) {
+    constexpr std::size_t kAtOnce = 4 * kSplit;
+    for (; k >= kAtOnce; k -= kAtOnce) {
+#pragma GCC unroll 32
+      for (std::size_t i = 0; i < kAtOnce; ++i) step(static_cast<int>(i % kSplit));
+    }
+  }
+  for (; k >= kSplit; k -= kSplit) {
 #pragma GCC unroll 8
-    for (int s = 0; s < kSplit; ++s) step(k + static_cast<std::size_t>(s), s);
+    for (int s = 0; s < kSplit; ++s) step(s);
   }
   if constexpr (kSplit > 1) {
-    for (; k < depth; ++k) step(k, 0);
+    for (; k > 0; --k) step(0);
   }
+  const auto fold = [&](int r, int v) __attribute__((always_inline)) {
+    V total = sum[0][r][v];
+    if constexpr (kSplit == 2) total += sum[1][r][v];
+    if constexpr (kSplit >= 4) total = (total + sum[1][r][v]) + (sum[2][r][v] + sum[3][r][v]);
+    if constexpr (kSplit == 8)
+      total += (sum[4][r][v] + sum[5][r][v]) + (sum[6][r][v] + sum[7][r][v]);
+    return total;
+  };
+  const Epilogue epilogue;
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) {
-      V total = sum[0][r][v];
-      if constexpr (kSplit == 2) total += sum[1][r][v];
-      if constexpr (kSplit == 4) total = (total + sum[1][r][v]) + (sum[2][r][v] + sum[3][r][v]);
+      const V total = epilogue(fold(r, v));
       S* out = x.c + static_cast<std::size_t>(r) * x.c_stride + static_cast<std::size_t>(v) * kW;
       if (kPartial && v == kVectors - 1) {
-        simd::store_partial(out, total, lanes);
+        simd::store_partial(out, total, x.lanes);
       } else {
         simd::store(out, total);
       }
@@ -115,36 +140,44 @@ void product_tile(const Product<S>& x) noexcept {
   }
 }
 
-/// All rows of one panel: tiles of full height, then lower ones.
-template <class S, int kVectors, int kSplit, bool kPartial, bool kTransposed, class Done>
-void product_panel(Product<S> x, std::size_t rows, const Done& done) noexcept {
-  constexpr int kRows = TileShape::rows(kVectors, kSplit);
-  std::size_t pending = 0;
-  const auto advance = [&](std::size_t count) {
-    pending += count;
+/// All rows of one panel and one pass over the inner dimension: tiles of full height, then lower ones. Inlined
+/// where the strides are constants.
+template <class S, int kVectors, bool kPartial, bool kTransposed, class Epilogue>
+MARA_INLINE void product_pass(Product<S> x, std::size_t rows) noexcept {
+  constexpr int kSplit = TileShape::split(kVectors), kRows = TileShape::rows(kVectors);
+  const auto advance = [&](std::size_t count) __attribute__((always_inline)) {
     x.a += kTransposed ? count : count * x.a_stride;
     if (x.start != nullptr) x.start += count * x.start_stride;
     x.c += count * x.c_stride;
     rows -= count;
-    if (pending >= TileShape::kDoneRows || rows == 0) {
-      done(x.c - pending * x.c_stride, pending);
-      pending = 0;
-    }
   };
   while (rows >= kRows) {
-    product_tile<S, kRows, kVectors, kSplit, kPartial, kTransposed>(x);
+    product_tile<S, kRows, kVectors, kSplit, kPartial, kTransposed, Epilogue>(x);
     advance(kRows);
   }
-  if constexpr (kSplit == 1) {
+  if constexpr (kRows > 2) {
     while (rows >= 2) {
-      product_tile<S, 2, kVectors, kSplit, kPartial, kTransposed>(x);
+      product_tile<S, 2, kVectors, kSplit, kPartial, kTransposed, Epilogue>(x);
       advance(2);
     }
   }
-  while (rows >= 1) {
-    product_tile<S, 1, kVectors, kSplit, kPartial, kTransposed>(x);
-    advance(1);
+  if (rows >= 1) product_tile<S, 1, kVectors, kSplit, kPartial, kTransposed, Epilogue>(x);
+}
+
+/// The same as a function that all callers share.
+template <class S, int kVectors, bool kPartial, bool kTransposed, class Epilogue = NoEpilogue>
+[[gnu::noinline]] void shared_pass(const Product<S>& x, std::size_t rows) noexcept {
+  product_pass<S, kVectors, kPartial, kTransposed, Epilogue>(x, rows);
+}
+
+/// shared_pass for a panel of `vectors` vectors, kVectors at most.
+template <int kVectors, bool kTransposed, class S>
+void choose_pass(const Product<S>& x, std::size_t vectors, std::size_t rows) noexcept {
+  if (vectors == static_cast<std::size_t>(kVectors)) {
+    if (x.lanes == simd::kLanes<S>) return shared_pass<S, kVectors, false, kTransposed>(x, rows);
+    return shared_pass<S, kVectors, true, kTransposed>(x, rows);
   }
+  if constexpr (kVectors > 1) choose_pass<kVectors - 1, kTransposed>(x, vectors, rows);
 }
 
 /// Copies a panel of b to `packed`, row after row of whole vectors.
@@ -161,82 +194,113 @@ void pack_panel(Product<S>& x, std::size_t vectors, S* packed) noexcept {
   x.b_stride = vectors * kW;
 }
 
-/// Whether a matrix of kCols columns (0: any) has a panel for the narrow tile of `vectors` vectors: the rest
-/// after all full panels, or the only full one.
-template <class S, std::size_t kCols>
-constexpr bool needs_narrow(int vectors) noexcept {
+}  // namespace detail
+
+/// c[rows x cols] = start + a b, where b is [depth x cols] and a is [rows x depth], or [depth x rows] when
+/// kTransposed; a is row-major, its rows a_stride numbers apart. `start`: first values of the sums: data null for
+/// zeros, rows == 1 for one row used by all, c itself to accumulate. c must not overlap a or b. `pack`: copy the
+/// panels of a wide row-major b to contiguous memory first. The bits of an element depend on depth, cols, its row
+/// of a and its column of b, not on the number of rows.
+template <bool kTransposed, class S>
+void gemm(std::size_t rows, const S* a, std::size_t a_stride, Matrix<const S> b, Matrix<const S> start,
+          Matrix<S> c, bool pack = false) noexcept {
   constexpr std::size_t kW = simd::kLanes<S>;
   constexpr std::size_t kPanelWidth = kW * static_cast<std::size_t>(TileShape::kPanel);
-  return kCols == 0 || (kCols % kPanelWidth + kW - 1) / kW == static_cast<std::size_t>(vectors) ||
-         (vectors == TileShape::kPanel && kCols / kPanelWidth == 1);
+  alignas(64) S packed[TileShape::kDepth * kPanelWidth];
+  const std::size_t depth = b.rows;
+  for (std::size_t column = 0; column < b.cols; column += kPanelWidth) {
+    const std::size_t width = detail::smaller(b.cols - column, kPanelWidth);
+    const std::size_t vectors = (width + kW - 1) / kW;
+    const std::size_t b_stride = b.stride(column);
+    detail::Product<S> x;
+    x.lanes = width - (vectors - 1) * kW;
+    x.a_stride = a_stride;
+    x.c = c.at(column);
+    x.c_stride = c.stride(column);
+    x.start = start.data == nullptr ? nullptr : start.at(column);
+    x.start_stride = start.rows == 1 ? 0 : start.stride(column);
+    std::size_t k = 0;
+    do {
+      x.depth = detail::smaller(TileShape::kDepth, depth - k);
+      if (x.depth > 0) {
+        x.a = a + (kTransposed ? k * a_stride : k);
+        x.b = b.at(column) + k * b_stride;
+        x.b_stride = b_stride;
+        if (pack) detail::pack_panel(x, vectors, packed);
+      } else {  // a and b may be null: point somewhere, nothing is read
+        x.a = x.b = x.c;
+        x.a_stride = x.b_stride = 0;
+      }
+      detail::choose_pass<TileShape::kPanel, kTransposed>(x, vectors, rows);
+      x.start = x.c;
+      x.start_stride = x.c_stride;
+      k += x.depth;
+    } while (k < depth);
+  }
 }
 
-/// Columns that are no full panel of a wide matrix: the tile of `vectors` vectors, kVectors at most.
-template <int kVectors, std::size_t kCols, bool kTransposed, class S, class Done>
-void narrow_panel(const Product<S>& x, std::size_t vectors, std::size_t rows, const Done& done) noexcept {
-  if constexpr (needs_narrow<S, kCols>(kVectors)) {
-    if (vectors == static_cast<std::size_t>(kVectors))
-      return product_panel<S, kVectors, TileShape::split(kVectors), true, kTransposed>(x, rows, done);
+namespace detail {
+
+/// Part of layer_product(): the panel of kVectors vectors from `column` on.
+template <std::size_t kDepth, std::size_t kCols, int kVectors, std::size_t kLanesOfLast, bool kSingleRow,
+          class Epilogue, class S>
+MARA_INLINE void layer_panel(std::size_t rows, const S* a, const S* weights, const S* bias, S* c,
+                             std::size_t column) noexcept {
+  constexpr bool kPartial = kLanesOfLast != simd::kLanes<S>;
+  // Within a panel of the layout all columns have one stride; narrow registers take it in several parts.
+  const std::size_t panel = column / PanelLayout::kWidth * PanelLayout::kWidth;
+  Product<S> x;
+  x.lanes = kLanesOfLast;
+  x.depth = kDepth;
+  x.a = a;
+  x.a_stride = kDepth;
+  x.b = weights + PanelLayout::panel(kDepth, panel) + (column - panel);
+  x.b_stride = kCols <= PanelLayout::kWidth || kCols % PanelLayout::kWidth == 0
+                   ? PanelLayout::stride(kCols, 0)
+                   : PanelLayout::stride(kCols, panel);
+  x.start = bias == nullptr ? nullptr : bias + column;
+  x.start_stride = 0;
+  x.c = c + column;
+  x.c_stride = kCols;
+  if constexpr (kSingleRow) {
+    constexpr int kSplit = TileShape::row_split(kVectors, kDepth >= TileShape::kDepth);
+    product_tile<S, 1, kVectors, kSplit, kPartial, false, Epilogue>(x);
+  } else {
+    if constexpr (kDepth > TileShape::kDepth) {
+      std::size_t left = kDepth;
+      for (; left > TileShape::kDepth; left -= TileShape::kDepth) {
+        x.depth = TileShape::kDepth;
+        shared_pass<S, kVectors, kPartial, false>(x, rows);
+        x.a += TileShape::kDepth;
+        x.b += TileShape::kDepth * x.b_stride;
+        x.start = x.c;
+        x.start_stride = kCols;
+      }
+      x.depth = left;
+      shared_pass<S, kVectors, kPartial, false, Epilogue>(x, rows);
+    } else {
+      product_pass<S, kVectors, kPartial, false, Epilogue>(x, rows);
+    }
   }
-  if constexpr (kVectors > 1) narrow_panel<kVectors - 1, kCols, kTransposed>(x, vectors, rows, done);
 }
 
 }  // namespace detail
 
-/// c[rows x cols] = start + a b, where b is [depth x cols] and a is [rows x depth], or [depth x rows] when
-/// kTransposed. Row r of start begins at start + r * start_stride (0: one row for all; null: zeros; c itself
-/// with c's stride: accumulate). c must not overlap a or b. When a block of c is final, done(pointer, rows,
-/// cols) is called on it. The bits of an element depend on depth, cols, its row of a and its column of b, not
-/// on the number of rows. Fastest when the rows of b and c begin on 64-byte boundaries. kCols: the value of
-/// cols where it is a constant, else 0; it saves the compiler the tiles that cannot occur.
-template <bool kTransposed, std::size_t kCols, class S, class Done>
-void gemm(std::size_t rows, std::size_t cols, std::size_t depth, const S* a, std::size_t a_stride, const S* b,
-          std::size_t b_stride, const S* start, std::size_t start_stride, S* c, std::size_t c_stride,
-          const Done& done) noexcept {
+/// c[rows x kCols] = epilogue(bias + a w): a is row-major [rows x kDepth], w [kDepth x kCols] lies in panels, a
+/// null bias is zero. The same bits as gemm(), except for kSingleRow (rows == 1), which sums in an order of its
+/// own. Inlined: put it into a function of its own for each layer, or all layers into one.
+template <std::size_t kDepth, std::size_t kCols, bool kSingleRow, class Epilogue, class S>
+MARA_INLINE void layer_product(std::size_t rows, const S* a, const S* weights, const S* bias, S* c) noexcept {
   constexpr std::size_t kW = simd::kLanes<S>;
-  constexpr int kPanel = TileShape::kPanel;
-  constexpr std::size_t kPanelWidth = kW * static_cast<std::size_t>(kPanel);
-  constexpr bool kMayBeWide = kCols == 0 || kCols >= 2 * kPanelWidth;
-  constexpr bool kMayBeSingle = kCols == 0 || kCols >= 4 * kPanelWidth;
-  const bool wide = cols >= 2 * kPanelWidth;
-  const bool aligned = (reinterpret_cast<std::uintptr_t>(b) | (b_stride * sizeof(S))) % simd::kBytes == 0;
-  const bool pack = rows >= TileShape::kPackRows && (!aligned || (kTransposed && wide));
-  alignas(64) S packed[TileShape::kDepth * kPanelWidth];
-  std::size_t column = 0;
-  while (column < cols) {
-    // A single row of a wide b covers several panels at once: more sums in flight, longer contiguous reads.
-    std::size_t width = detail::smaller(cols - column, kPanelWidth);
-    const bool single = rows == 1 && cols - column >= 4 * kPanelWidth;
-    if (single) width = 4 * kPanelWidth;
-    const std::size_t vectors = (width + kW - 1) / kW;
-    std::size_t k = 0;
-    do {
-      detail::Product<S> x;
-      x.depth = single ? depth : detail::smaller(TileShape::kDepth, depth - k);
-      x.a = a + (kTransposed ? k * a_stride : k);
-      x.a_stride = a_stride;
-      x.b = b + k * b_stride + column;
-      x.b_stride = b_stride;
-      x.start = k > 0 ? c + column : start != nullptr ? start + column : nullptr;
-      x.start_stride = k > 0 ? c_stride : start_stride;
-      x.c = c + column;
-      x.c_stride = c_stride;
-      x.lanes = width - (vectors - 1) * kW;
-      k += x.depth;
-      const auto finished = [&](S* block, std::size_t count) {
-        if (k >= depth) done(block, count, width);
-      };
-      if (pack) detail::pack_panel(x, vectors, packed);
-      if (kMayBeSingle && single) {
-        if constexpr (kMayBeSingle) detail::product_tile<S, 1, 4 * kPanel, 1, false, kTransposed>(x);
-        finished(x.c, 1);
-      } else if (kMayBeWide && wide && width == kPanelWidth) {
-        if constexpr (kMayBeWide) detail::product_panel<S, kPanel, 1, false, kTransposed>(x, rows, finished);
-      } else {
-        detail::narrow_panel<kPanel, kCols, kTransposed>(x, vectors, rows, finished);
-      }
-    } while (k < depth);
-    column += width;
+  constexpr std::size_t kPanelWidth = kW * static_cast<std::size_t>(TileShape::kPanel);
+  constexpr std::size_t kFull = kCols / kPanelWidth * kPanelWidth, kRest = kCols - kFull;
+  for (std::size_t column = 0; column < kFull; column += kPanelWidth)
+    detail::layer_panel<kDepth, kCols, TileShape::kPanel, kW, kSingleRow, Epilogue>(rows, a, weights, bias, c,
+                                                                                    column);
+  if constexpr (kRest > 0) {
+    constexpr std::size_t kVectors = (kRest + kW - 1) / kW;
+    detail::layer_panel<kDepth, kCols, static_cast<int>(kVectors), kRest - (kVectors - 1) * kW, kSingleRow,
+                        Epilogue>(rows, a, weights, bias, c, kFull);
   }
 }
 

@@ -1,7 +1,9 @@
 #pragma once
-// Sums in a fixed order: the bits depend on the numbers and their count only, not on addresses or threads.
+// Sums and the like in a fixed order: the bits depend on the numbers and their count only, not on addresses
+// or threads.
 
 #include <cstddef>
+#include <utility>
 
 #include "mara/math/simd.hpp"
 
@@ -9,26 +11,80 @@ namespace mara::math {
 
 namespace detail {
 
-/// Sum of the lanes, halves upon halves.
-template <class S>
-MARA_INLINE S sum_lanes(simd::Vec<S> v) noexcept {
-  for (std::size_t half = simd::kLanes<S> / 2; half > 0; half /= 2)
-    for (std::size_t k = 0; k < half; ++k) v[k] += v[k + half];
-  return v[0];
+/// Lane k of the result is lane (k + kBy) % lanes of v.
+template <std::size_t kBy, class V, std::size_t... kLane>
+MARA_INLINE V rotate_lanes(V v, std::index_sequence<kLane...>) noexcept {
+  return __builtin_shufflevector(v, v, static_cast<int>((kLane + kBy) % sizeof...(kLane))...);
 }
 
-/// Sum of term(i, lanes), a vector of `lanes` terms that starts at element i; other lanes must be 0.
-template <class S, class Term>
-MARA_INLINE S sum_terms(std::size_t count, const Term& term) noexcept {
+/// f over all lanes, halves upon halves; the outcome stands in every lane.
+template <class S, std::size_t kHalf = simd::kLanes<S> / 2, class F>
+MARA_INLINE simd::Vec<S> fold_lanes(simd::Vec<S> v, const F& f) noexcept {
+  if constexpr (kHalf == 0) {
+    return v;
+  } else {
+    return fold_lanes<S, kHalf / 2>(f(v, rotate_lanes<kHalf>(v, std::make_index_sequence<simd::kLanes<S>>{})),
+                                    f);
+  }
+}
+
+/// Sum of the lanes, in every lane.
+template <class S>
+MARA_INLINE simd::Vec<S> sum_lanes_everywhere(simd::Vec<S> v) noexcept {
+  return fold_lanes<S>(v, [](simd::Vec<S> a, simd::Vec<S> b) { return a + b; });
+}
+/// Sum of the lanes.
+template <class S>
+MARA_INLINE S sum_lanes(simd::Vec<S> v) noexcept {
+  return sum_lanes_everywhere<S>(v)[0];
+}
+
+/// Sum of term(arrays...) over `count` numbers of each array; term is 0 where it sees zeros.
+template <class S, class Term, class... In>
+MARA_INLINE S sum_terms(std::size_t count, const Term& term, const In*... in) noexcept {
   constexpr std::size_t kW = simd::kLanes<S>;
   simd::Vec<S> even = {}, odd = {};
   std::size_t i = 0;
   for (; i + 2 * kW <= count; i += 2 * kW) {
-    even += term(i, kW);
-    odd += term(i + kW, kW);
+    even += term(simd::load(in + i)...);
+    odd += term(simd::load(in + i + kW)...);
   }
-  for (; i < count; i += kW) even += term(i, count - i < kW ? count - i : kW);
+  for (; i < count; i += kW) {
+    const std::size_t lanes = count - i < kW ? count - i : kW;
+    even += term(simd::load_partial(in + i, lanes)...);
+  }
   return sum_lanes<S>(even + odd);
+}
+
+/// A matrix whose rows are `stride` numbers apart; 0: one row that stands for all.
+template <class S>
+struct Rows {
+  const S* data;
+  std::size_t stride;
+};
+
+/// out[c] = sum over r of term(matrices[r][c]...), added to what is there when `accumulate`. Even and odd
+/// rows are summed apart: two chains of additions.
+template <class S, class Term, class... In>
+MARA_INLINE void column_terms(std::size_t rows, std::size_t cols, bool accumulate, S* out, const Term& term,
+                              Rows<In>... in) noexcept {
+  constexpr std::size_t kW = simd::kLanes<S>;
+  for (std::size_t c = 0; c < cols; c += kW) {
+    const std::size_t lanes = cols - c < kW ? cols - c : kW;
+    const auto row = [&](std::size_t r) {
+      return term(simd::load_partial(in.data + r * in.stride + c, lanes)...);
+    };
+    simd::Vec<S> even = {}, odd = {};
+    std::size_t r = 0;
+    for (; r + 2 <= rows; r += 2) {
+      even += row(r);
+      odd += row(r + 1);
+    }
+    if (r < rows) even += row(r);
+    simd::Vec<S> total = even + odd;
+    if (accumulate) total += simd::load_partial(out + c, lanes);
+    simd::store_partial(out + c, total, lanes);
+  }
 }
 
 }  // namespace detail
@@ -37,17 +93,31 @@ MARA_INLINE S sum_terms(std::size_t count, const Term& term) noexcept {
 template <class S>
 S sum(const S* x, std::size_t count) noexcept {
   return detail::sum_terms<S>(
-      count, [x](std::size_t i, std::size_t lanes) { return simd::load_partial(x + i, lanes); });
+      count, [](simd::Vec<S> v) { return v; }, x);
 }
 
 /// Sum of x[i] * weight[i]; an element of weight 0 counts as 0, whatever x[i] is.
 template <class S>
 S weighted_sum(const S* x, const S* weight, std::size_t count) noexcept {
   using V = simd::Vec<S>;
-  return detail::sum_terms<S>(count, [x, weight](std::size_t i, std::size_t lanes) {
-    const V w = simd::load_partial(weight + i, lanes);
-    return simd::select(w == V{}, V{}, simd::load_partial(x + i, lanes) * w);
-  });
+  return detail::sum_terms<S>(
+      count, [](V v, V w) { return simd::select(w == V{}, V{}, v * w); }, x, weight);
+}
+
+/// Sum of x[i] * y[i].
+template <class S>
+S inner_product(const S* x, const S* y, std::size_t count) noexcept {
+  using V = simd::Vec<S>;
+  return detail::sum_terms<S>(
+      count, [](V a, V b) { return a * b; }, x, y);
+}
+
+/// out[c] = sum over r of x[r][c], added to what is there when `accumulate`; x is [rows x cols]. Even and odd
+/// rows are summed apart, then added.
+template <class S>
+void column_sums(const S* x, std::size_t rows, std::size_t cols, bool accumulate, S* out) noexcept {
+  detail::column_terms(
+      rows, cols, accumulate, out, [](simd::Vec<S> v) { return v; }, detail::Rows<S>{x, cols});
 }
 
 /// Sum of x[i]^2, in double.

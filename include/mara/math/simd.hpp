@@ -108,6 +108,19 @@ MARA_INLINE void store(double* p, VecD v) noexcept {
   std::memcpy(p, &v, sizeof v);
 }
 
+/// Holds v in a register. Without it the compiler reads an operand of several multiply-adds from memory again
+/// for each of them, and loads become the bottleneck.
+template <class V>
+MARA_INLINE void hold(V& v) noexcept {
+#if defined(MARA_SIMD_NEON)
+  asm("" : "+w"(v));
+#elif defined(MARA_SIMD_AVX512)
+  asm("" : "+v"(v));
+#elif defined(__SSE2__)
+  asm("" : "+x"(v));
+#endif
+}
+
 /// a * b + c, rounded once where kFused.
 MARA_INLINE VecF fma(VecF a, VecF b, VecF c) noexcept {
 #if __has_builtin(__builtin_elementwise_fma)

@@ -2,9 +2,9 @@
 // A job as submitted, and its state as the simulator (or a real scheduler) sees it.
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 
+#include "mara/core/libm.hpp"
 #include "mara/core/resource.hpp"
 
 namespace mara {
@@ -19,7 +19,7 @@ struct SpeedUp {
   /// Speed-up on `gpus` GPUs (may be a fraction of one, then linear: S = gpus).
   double operator()(double gpus) const noexcept {
     if (gpus <= 1.0) return gpus;
-    if (kind == Kind::kPower) return std::pow(gpus, parameter);
+    if (kind == Kind::kPower) return libm::pow(gpus, parameter);
     return 1.0 / ((1.0 - parameter) + parameter / gpus);
   }
 };

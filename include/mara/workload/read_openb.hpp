@@ -138,7 +138,7 @@ inline Result<Cluster> read_openb_nodes(const std::string& path) {
     if (*gpus == 0) continue;
     const std::string type = lower_case(csv.text("model"));
     if (type.empty()) return csv.bad("model", "is empty on a node with GPUs");
-    if (find_device(type) == nullptr || !detail::known_gpu_memory(type))
+    if (find_device(type) == nullptr || detail::known_gpu_memory(type) < 0)
       return csv.bad("model", "is not a known GPU type");
     Pool& pool = pools[type];
     pool.gpus += *gpus;
@@ -157,7 +157,7 @@ inline Result<Cluster> read_openb_nodes(const std::string& path) {
     type.name = name;
     type.gpus_per_node = static_cast<int>(pool.common);
     type.nodes = static_cast<int>(pool.gpus / pool.common);
-    type.gpu_memory_mib = *detail::known_gpu_memory(name);
+    type.gpu_memory_mib = detail::known_gpu_memory(name);
     type.cpu_per_node = Milli{pool.cpu / type.nodes};
     type.memory_mib_per_node = pool.memory / type.nodes;
     cluster.types.push_back(std::move(type));

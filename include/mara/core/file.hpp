@@ -1,0 +1,135 @@
+#pragma once
+// Files as bytes, through the C library: <fstream> and <filesystem> would cost a program that deploys an actor
+// more compile time than all the rest of it.
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "mara/core/result.hpp"
+
+namespace mara {
+
+/// Where a file is: made from text, or from a std::filesystem::path, which this header does not include.
+class FilePath {
+ public:
+  FilePath(const char* text) : text_(text) {}
+  FilePath(std::string text) : text_(std::move(text)) {}
+  template <class Path>
+  requires requires(const Path& path) {
+    path.string();
+    path.native();
+  }
+  FilePath(const Path& path) : text_(path.string()) {}
+
+  const std::string& string() const noexcept { return text_; }
+  const char* c_str() const noexcept { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
+/// What a FilePath can be made of. Functions that take any Path are templates, so that a program which reads no file
+/// of a kind does not pay for its reader at compile time.
+template <class P>
+concept PathLike = std::is_constructible_v<FilePath, const P&>;
+
+namespace detail {
+/// kIo: "path: what: why", where errno says why.
+inline Error file_error(const FilePath& path, const char* what, int why) {
+  return Error{ErrorCode::kIo, path.string() + ": " + what + ": " + std::strerror(why)};
+}
+}  // namespace detail
+
+/// A file that is open for reading; closes with the object.
+class InputFile {
+ public:
+  InputFile() = default;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+
+  /// Opens the one file of this object. Errors: kIo with the path and the reason.
+  Status open(const FilePath& path) {
+    path_ = path;
+    file_ = std::fopen(path.c_str(), "rb");
+    return file_ != nullptr ? Status() : detail::file_error(path, "cannot be opened", errno);
+  }
+
+  /// Appends the next `most` bytes to `bytes`, fewer only where the file ends. Memory grows with what is
+  /// there, not with `most`. Errors: kIo (a directory, a failing disk, more than memory holds).
+  Status read(std::uint64_t most, std::string& bytes) {
+    constexpr std::size_t kFirst = 65536;
+    std::size_t chunk = kFirst;
+    while (most > 0) {
+      const std::size_t begin = bytes.size();
+      if (chunk > most) chunk = static_cast<std::size_t>(most);
+      try {
+        bytes.resize(begin + chunk);
+      } catch (...) {
+        return detail::file_error(path_, "cannot be read", ENOMEM);
+      }
+      const std::size_t got = std::fread(bytes.data() + begin, 1, chunk, file_);
+      bytes.resize(begin + got);
+      most -= got;
+      if (got == chunk) {
+        chunk *= 2;
+        continue;
+      }
+      if (std::ferror(file_)) return detail::file_error(path_, "cannot be read", errno);
+      break;
+    }
+    return {};
+  }
+  /// All that is left.
+  Status read(std::string& bytes) { return read(~std::uint64_t{0}, bytes); }
+
+ private:
+  std::FILE* file_ = nullptr;
+  FilePath path_ = "";
+};
+
+/// Appends the bytes of a whole file. Errors: kIo.
+inline Status read_file(const FilePath& path, std::string& bytes) {
+  InputFile file;
+  const Status opened = file.open(path);
+  return opened ? file.read(bytes) : opened;
+}
+
+/// Writes `first`, `second` and `third` into a file beside `path` and renames it, so that a reader sees the old
+/// file or the new one. Errors: kIo; nothing is left behind.
+inline Status write_file(const FilePath& path, std::string_view first, std::string_view second = {},
+                         std::string_view third = {}) {
+  const FilePath partial(path.string() + ".partial");
+  std::FILE* file = std::fopen(partial.c_str(), "wb");
+  if (file == nullptr) return detail::file_error(partial, "cannot be written", errno);
+  bool written = true;
+  for (const std::string_view part : {first, second, third})
+    written = written && std::fwrite(part.data(), 1, part.size(), file) == part.size();
+  int why = errno;
+  if (std::fclose(file) != 0) {
+    if (written) why = errno;
+    written = false;
+  }
+  if (!written) {
+    std::remove(partial.c_str());
+    return detail::file_error(partial, "cannot be written", why);
+  }
+  if (std::rename(partial.c_str(), path.c_str()) != 0) {
+    why = errno;
+    std::remove(partial.c_str());
+    return detail::file_error(path, "cannot be replaced", why);
+  }
+  return {};
+}
+
+}  // namespace mara
