@@ -30,7 +30,7 @@ struct Entries {
 
 template <class Net>
 void add_forward(Entries& entries, Activation hidden) {
-  for (const std::size_t rows : {1, 8, 64, 1024}) {
+  for (const std::size_t rows : {1u, 8u, 64u, 1024u}) {
     auto actor = std::make_shared<typename Net::Inference>(random_net<Net>(hidden).inference());
     auto out = std::make_shared<mara::AlignedVector<float>>(rows * Net::kOutputs);
     entries.contestants.push_back(
@@ -43,7 +43,7 @@ void add_forward(Entries& entries, Activation hidden) {
 
 template <class Net>
 void add_training(Entries& entries) {
-  for (const std::size_t rows : {64, 256, 1024}) {
+  for (const std::size_t rows : {64u, 256u, 1024u}) {
     auto training = std::make_shared<TapeTraining<Net>>(random_net<Net>(Activation::kTanh), rows,
                                                         mara::AdamConfig{.learning_rate = 1e-5});
     entries.contestants.push_back(contestant(training_work<Net>(rows), [training] { training->step(); }));

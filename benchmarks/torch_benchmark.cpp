@@ -48,7 +48,7 @@ TorchMlp same_in_torch(const Net& net) {
 
 template <class Net>
 void add_forward(Table& table, const Options& options) {
-  for (const std::size_t rows : {1, 8, 64, 1024}) {
+  for (const std::size_t rows : {1u, 8u, 64u, 1024u}) {
     const Net net = random_net<Net>(Activation::kTanh);
     const auto in = random_rows(rows * Net::kInputs, 2);
     auto actor = std::make_shared<typename Net::Inference>(net.inference());

@@ -16,8 +16,8 @@ namespace {
 using namespace mara;
 using bench::Game;
 
-/// One update of MAPPO: a rollout of 16 environments x 32 steps, then the epochs of the default configuration;
-/// guided ones by a flow (its weights are random, the cost is the same).
+/// One update of MAPPO: a rollout of 16 environments x 32 steps, then the epochs of the default
+/// configuration; guided ones by a flow (its weights are random, the cost is the same).
 template <class Guidance>
 void BM_ppo_update(benchmark::State& state) {
   using P = Pipeline<Game, TieredRequest<3>, critic::Centralized<64, 64>, Guidance, learning::Mappo<64, 64>>;

@@ -41,6 +41,7 @@ sh "$here/setup.sh" bench
 choose_build bench
 # shellcheck disable=SC2086  # MARA_CMAKE_OPTIONS is a list
 configure bench ${MARA_CMAKE_OPTIONS:-}
+# shellcheck disable=SC2154  # build is set by choose_build
 cmake --build "$build" --parallel "$(cores)"
 
 # The processor's name, and what can stand in a file name of it.
@@ -67,39 +68,9 @@ else
   google='--benchmark_repetitions=7 --benchmark_min_time=0.05'
 fi
 
-# The CSV of Google Benchmark as a Markdown table: the medians of each benchmark, the columns that hold something.
-markdown_of_google() {
-  awk -F, -v title="$1" '
-    function plain(text) { gsub(/"/, "", text); return text }
-    function number(text) { return text == "" ? "" : sprintf(text + 0 >= 100 ? "%.0f" : "%.4g", text) }
-    !names && $1 == "name" { for (i = 1; i <= NF; ++i) column[i] = plain($i); names = NF; next }
-    names && plain($1) ~ /_median$/ {
-      ++rows
-      for (i = 1; i <= NF; ++i) {
-        value[rows, i] = plain($i)
-        if (value[rows, i] != "") used[i] = 1
-      }
-      sub(/_median$/, "", value[rows, 1])
-    }
-    END {
-      if (!rows) exit 1
-      printf "**%s, medians**\n\n| benchmark | processor time |", title
-      for (i = 6; i <= names; ++i) if (used[i]) printf " %s |", column[i]
-      printf "\n| --- | ---: |"
-      for (i = 6; i <= names; ++i) if (used[i]) printf " ---: |"
-      printf "\n"
-      for (r = 1; r <= rows; ++r) {
-        printf "| %s | %s %s |", value[r, 1], number(value[r, 4]), value[r, 5]
-        for (i = 6; i <= names; ++i) if (used[i]) printf " %s |", number(value[r, i])
-        printf "\n"
-      }
-      printf "\n"
-    }'
-}
-
 mkdir -p "$(dirname "$output")"
 partial=$(mktemp)
-trap 'rm -f "$partial" "$partial.csv"' EXIT
+trap 'rm -f "$partial"' EXIT
 {
   echo "# $cpu"
   echo
@@ -108,7 +79,7 @@ trap 'rm -f "$partial" "$partial.csv"' EXIT
   echo "- date: $(date -u +%Y-%m-%d)${commit:+, commit $commit}"
   echo "- load of the machine before: $load${quick:+; a quick run, its numbers are rough}"
   echo
-  echo 'Ratios hold from machine to machine better than times do. By `sh cmake/bench.sh`.'
+  echo 'Ratios hold from machine to machine better than times do. Written by cmake/bench.sh.'
   echo
 } >"$partial"
 
@@ -125,9 +96,8 @@ done
 for name in kernel environment update simulation; do
   say "${name}_benchmark"
   # shellcheck disable=SC2086  # options
-  "$build/bin/${name}_benchmark" $google --benchmark_enable_random_interleaving=true \
-    --benchmark_report_aggregates_only=true --benchmark_format=csv >"$partial.csv" 2>/dev/null
-  { echo "## $name" && echo && markdown_of_google "${name}_benchmark" <"$partial.csv"; } >>"$partial"
+  { echo "## $name" && echo && "$build/bin/${name}_benchmark" --markdown $google \
+    --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true; } >>"$partial"
 done
 say 'compile time'
 # shellcheck disable=SC2046  # a list of options

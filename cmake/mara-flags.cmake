@@ -14,10 +14,11 @@ endif()
 if(MARA_NATIVE)
   include(CheckCXXCompilerFlag)
   check_cxx_compiler_flag(-march=native MARA_HAS_MARCH_NATIVE)
-  if(MARA_HAS_MARCH_NATIVE)
-    target_compile_options(mara_flags INTERFACE -march=native)
-  endif()
 endif()
+# A target may ask for an architecture by its property MARA_ARCHITECTURE.
+set(other "$<TARGET_PROPERTY:MARA_ARCHITECTURE>")
+set(native "$<$<BOOL:${MARA_HAS_MARCH_NATIVE}>:-march=native>")
+target_compile_options(mara_flags INTERFACE "$<IF:$<BOOL:${other}>,-march=${other},${native}>")
 if(MARA_WERROR)
   # The three that GCC's optimiser reports inside correct library code stay warnings.
   target_compile_options(

@@ -224,23 +224,33 @@ TEST_CASE("a file cut at any byte, or with a byte too many, is refused", "[safet
 
 TEST_CASE("a flipped bit anywhere is noticed", "[safetensors]") {
   const std::string whole = small_file();
-  const auto good = SafetensorsFile::parse(whole, "f");
+  const SafetensorsFile good = SafetensorsFile::parse(whole, "f").value();
+  std::size_t harmless = 0;
   for (std::size_t at = 0; at < whole.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
       const auto file = SafetensorsFile::parse(damaged, "f");
       if (!file) continue;
-      // Only the name of the checksum itself can be hit without harm.
+      // Only the key of the checksum itself, and the case of a hexadecimal digit of an escape.
+      ++harmless;
       INFO("byte " << at << ", bit " << bit);
-      CHECK(file->find_metadata(kSafetensorsChecksum) == nullptr);
-      CHECK(*file->find_metadata("kind") == "sample");
-      std::vector<float> floats(6);
-      REQUIRE(file->read(*file->find("a.weight"), std::span(floats)));
-      CHECK(floats[0] == 1.5f);
+      for (const char* key : {"kind", "odd \"text\"\n"}) {
+        REQUIRE(file->find_metadata(key) != nullptr);
+        CHECK(*file->find_metadata(key) == *good.find_metadata(key));
+      }
+      REQUIRE(file->tensors().size() == good.tensors().size());
+      for (std::size_t t = 0; t < good.tensors().size(); ++t) {
+        CHECK(file->tensors()[t].name == good.tensors()[t].name);
+        CHECK(file->tensors()[t].shape == good.tensors()[t].shape);
+        std::vector<double> expected(good.tensors()[t].count), found(expected.size());
+        REQUIRE(good.read(good.tensors()[t], std::span(expected)));
+        REQUIRE(file->read(file->tensors()[t], std::span(found)));
+        CHECK(found == expected);
+      }
     }
   }
-  REQUIRE(good);
+  CHECK(harmless < 60);
 }
 
 TEST_CASE("a header whose length lies is refused before anything is allocated", "[safetensors]") {

@@ -64,7 +64,7 @@ TEST_CASE("save and load give identical decisions", "[deploy]") {
 TEST_CASE("relu actors survive the file too", "[deploy]") {
   using Network = SmallActor::Network;
   Network network(Activation::kRelu);
-  network.set_parameters(random_network(8).parameters()).value();
+  network.set_parameters(random_network(8).exact_parameters()).value();
   SmallActor actor = SmallActor::create(network, kUnit, 64).value();
   SmallActor tanh = SmallActor::create(random_network(8), kUnit, 64).value();
   const TemporaryPath file("mara_actor_relu");
@@ -209,7 +209,7 @@ TEST_CASE("create() and check() say what is wrong", "[deploy]") {
   CHECK(message(SmallActor::create(random_network(1), kUnit, 1, {"a100"})) ==
         "type_names: 1 names, the actor is compiled for 3 GPU types");
   const SmallActor::Network good = random_network(1);
-  std::vector<float> broken(good.parameters().begin(), good.parameters().end());
+  std::vector<float> broken = good.exact_parameters();
   broken[17] = std::numeric_limits<float>::infinity();
   SmallActor::Network network(Activation::kTanh);
   network.set_parameters(broken).value();

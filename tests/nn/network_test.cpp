@@ -151,8 +151,9 @@ TEMPLATE_TEST_CASE("tape, evaluation and inference copy agree bit for bit", "[nn
 }
 
 TEST_CASE("gradients of a network with an activation for each layer", "[nn][network][gradient]") {
-  Network<double, DenseLayer<4, 9, Activation::kTanh>, LayerNormLayer<9>, DenseLayer<9, 17, Activation::kGelu>,
-          DenseLayer<17, 5, Activation::kSoftplus>, LayerNormLayer<5>, DenseLayer<5, 3>>
+  Network<double, DenseLayer<4, 9, Activation::kTanh>, LayerNormLayer<9>,
+          DenseLayer<9, 17, Activation::kGelu>, DenseLayer<17, 5, Activation::kSoftplus>, LayerNormLayer<5>,
+          DenseLayer<5, 3>>
       network;
   Random random(2);
   network.initialise(random);

@@ -43,8 +43,8 @@ std::vector<double> attend(const std::vector<double>& q, const std::vector<std::
   return out;
 }
 
-std::vector<double> piece(const std::vector<double>& rows, std::size_t cols, std::size_t row, std::size_t column,
-                          std::size_t count) {
+std::vector<double> piece(const std::vector<double>& rows, std::size_t cols, std::size_t row,
+                          std::size_t column, std::size_t count) {
   const auto at = rows.begin() + static_cast<std::ptrdiff_t>(row * cols + column);
   return {at, at + static_cast<std::ptrdiff_t>(count)};
 }
@@ -134,8 +134,7 @@ void check_twin(Layer& layer, std::size_t cols) {
        {RowGroups{.count = 2, .rows_each = 5}, RowGroups{.count = 2, .rows_each = 5, .alive = kAlive},
         RowGroups{.count = 4, .sizes = kSizes}, RowGroups{.count = 4, .sizes = kSizes, .alive = kNobody}}) {
     Tape<S> tape;
-    const auto taped =
-        copy_of(tape.value(layer.forward(tape, tape.input(x.data(), 10, cols), groups)));
+    const auto taped = copy_of(tape.value(layer.forward(tape, tape.input(x.data(), 10, cols), groups)));
     REQUIRE(tape.status());
     std::vector<S> y(taped.size(), S(7)), z(taped.size(), S(7));
     auto inference = layer.inference(6);
@@ -345,7 +344,8 @@ TEMPLATE_TEST_CASE("attention is the same with and without a tape", "[nn][attent
   check_twin<S>(layer, 3);
 }
 
-TEST_CASE("the order of the agents does not matter to a pool and moves with self-attention", "[nn][attention]") {
+TEST_CASE("the order of the agents does not matter to a pool and moves with self-attention",
+          "[nn][attention]") {
   Random random(3);
   AttentionPool<double, 4, 8, 2> pool;
   SelfAttention<double, 4, 8, 2> layer;

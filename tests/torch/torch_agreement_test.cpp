@@ -51,7 +51,7 @@ void check_forward(Activation hidden) {
   const Net net = random_net_with_biases<Net>(hidden);
   auto actor = net.inference();
   TorchMlp twin = same_in_torch(net);
-  for (const std::size_t rows : {1, 8, 33, 256}) {
+  for (const std::size_t rows : {1u, 8u, 33u, 256u}) {
     const auto in = random_rows(rows * Net::kInputs, 2);
     std::vector<float> mine(rows * Net::kOutputs), theirs(mine.size());
     actor.forward(in.data(), rows, mine.data());

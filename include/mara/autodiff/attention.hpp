@@ -10,9 +10,9 @@
 namespace mara {
 
 /// Mixin of Tape: multi-head scaled dot-product attention (math::attention) within groups of rows: the first
-/// sizes[0] rows, then sizes[1] rows, and so on, all rows in all. `sizes` stays the caller's until clear(). The
-/// width of the result is the number of heads times the width of a head; columns [0, width / heads) belong to
-/// the first head, and so on.
+/// sizes[0] rows, then sizes[1] rows, and so on, all rows in all. `sizes` stays the caller's until clear().
+/// The width of the result is the number of heads times the width of a head; columns [0, width / heads)
+/// belong to the first head, and so on.
 template <class Derived, class S>
 class AttentionOperations {
   using Core = TapeCore<S>;
@@ -72,7 +72,8 @@ class AttentionOperations {
     return false;
   }
 
-  /// Calls f(size, first row of the group, first row of its queries, place of its probabilities) for each group.
+  /// Calls f(size, first row of the group, first row of its queries, place of its probabilities) for each
+  /// group.
   template <class F>
   static void each_group(const Kept& kept, const F& f) {
     std::size_t row = 0, place = 0;
@@ -105,12 +106,13 @@ class AttentionOperations {
     });
     S* p = tape.arena().template allocate<S>(numbers);
     const auto q_cols = static_cast<std::size_t>(q.cols), cols = static_cast<std::size_t>(from.cols);
-    each_group(*kept, [&](const math::AttentionSize& size, std::size_t row, std::size_t out, std::size_t place) {
-      math::attention(size, rows_of(q.value, q_cols, kept->shared ? 0 : out, 0),
-                      rows_of(from.value, cols, row, is_self ? width : 0),
-                      rows_of(from.value, cols, row, is_self ? 2 * width : width), p + place,
-                      rows_of(made.out, width, out, 0));
-    });
+    each_group(*kept,
+               [&](const math::AttentionSize& size, std::size_t row, std::size_t out, std::size_t place) {
+                 math::attention(size, rows_of(q.value, q_cols, kept->shared ? 0 : out, 0),
+                                 rows_of(from.value, cols, row, is_self ? width : 0),
+                                 rows_of(from.value, cols, row, is_self ? 2 * width : width), p + place,
+                                 rows_of(made.out, width, out, 0));
+               });
     made.node.data = kept;
     made.node.extra = p;
     made.node.backward = [](Core& core, const Node& node) { attention_backward(core, node); };
@@ -122,20 +124,22 @@ class AttentionOperations {
     S* d_query = core.wants(node.a) ? core.accumulator(node.a) : nullptr;
     S* d_rows = core.wants(node.b) ? core.accumulator(node.b) : nullptr;
     std::size_t most = 0;
-    for (std::size_t k = 0; k < kept.groups; ++k) most = std::max(most, static_cast<std::size_t>(kept.sizes[k]));
+    for (std::size_t k = 0; k < kept.groups; ++k)
+      most = std::max(most, static_cast<std::size_t>(kept.sizes[k]));
     S* scratch = core.arena().template allocate<S>(most);
     const S *q = core.at(node.a).value, *from = core.at(node.b).value;
     const auto q_cols = static_cast<std::size_t>(core.at(node.a).cols),
                cols = static_cast<std::size_t>(core.at(node.b).cols);
     const std::size_t width = kept.width, k_at = kept.self ? width : 0, v_at = k_at + width;
-    each_group(kept, [&](const math::AttentionSize& size, std::size_t row, std::size_t out, std::size_t place) {
-      const std::size_t q_row = kept.shared ? 0 : out;
-      math::attention_gradient(size, rows_of(q, q_cols, q_row, 0), rows_of(from, cols, row, k_at),
-                               rows_of(from, cols, row, v_at), node.extra + place,
-                               rows_of(static_cast<const S*>(node.gradient), width, out, 0), scratch,
-                               rows_of(d_query, q_cols, q_row, 0), rows_of(d_rows, cols, row, k_at),
-                               rows_of(d_rows, cols, row, v_at));
-    });
+    each_group(kept,
+               [&](const math::AttentionSize& size, std::size_t row, std::size_t out, std::size_t place) {
+                 const std::size_t q_row = kept.shared ? 0 : out;
+                 math::attention_gradient(size, rows_of(q, q_cols, q_row, 0), rows_of(from, cols, row, k_at),
+                                          rows_of(from, cols, row, v_at), node.extra + place,
+                                          rows_of(static_cast<const S*>(node.gradient), width, out, 0),
+                                          scratch, rows_of(d_query, q_cols, q_row, 0),
+                                          rows_of(d_rows, cols, row, k_at), rows_of(d_rows, cols, row, v_at));
+               });
   }
 };
 

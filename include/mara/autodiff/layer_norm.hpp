@@ -6,8 +6,8 @@
 
 namespace mara {
 
-/// Parameters of a layer normalisation and where their gradients go: `cols` numbers each. Null gradients are not
-/// computed. Memory belongs to the caller.
+/// Parameters of a layer normalisation and where their gradients go: `cols` numbers each. Null gradients are
+/// not computed. Memory belongs to the caller.
 template <class S>
 struct LayerNormParameters {
   const S* gain = nullptr;
@@ -57,8 +57,8 @@ class LayerNormOperations {
       const S *n = node.extra, *inverses = node.extra + rows * cols, *up = node.gradient;
       if (kept.gain_gradient != nullptr)
         math::detail::column_terms(
-            rows, cols, true, kept.gain_gradient, [](V g, V v) { return g * v; }, math::detail::Rows<S>{up, cols},
-            math::detail::Rows<S>{n, cols});
+            rows, cols, true, kept.gain_gradient, [](V g, V v) { return g * v; },
+            math::detail::Rows<S>{up, cols}, math::detail::Rows<S>{n, cols});
       if (kept.shift_gradient != nullptr) math::column_sums(up, rows, cols, true, kept.shift_gradient);
       core.into_gradient(node.a, [&](S* gradient, auto add) {
         for (std::size_t r = 0; r < rows; ++r)

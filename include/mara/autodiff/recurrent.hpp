@@ -131,15 +131,11 @@ class RecurrentOperations {
     return kept;
   }
 
-  /// carry[rows x hidden] += d_gates[rows x outputs] weights^T. `transposed`: the weights' transpose in
-  /// panels.
+  /// out[rows x hidden] = d_gates[rows x outputs] weights^T. `transposed`: the weights' transpose in panels.
   static void through_weights(const S* d_gates, std::size_t rows, const DenseParameters<S>& hidden,
-                              const S* transposed, S* carry) noexcept {
-    math::gemm<false, math::NoEpilogue>(
-        rows, d_gates, hidden.outputs,
-        math::Matrix<const S>{transposed, hidden.outputs, hidden.inputs, Storage::kPanels},
-        math::Matrix<const S>{carry, rows, hidden.inputs, Storage::kRowMajor},
-        math::Matrix<S>{carry, rows, hidden.inputs, Storage::kRowMajor});
+                              const S* transposed, S* out) noexcept {
+    math::product(d_gates, rows,
+                  math::Matrix<const S>{transposed, hidden.outputs, hidden.inputs, Storage::kPanels}, out);
   }
 
   static const S* transpose(Core& core, const DenseParameters<S>& hidden) {
@@ -169,7 +165,8 @@ class RecurrentOperations {
     const std::size_t rows = kept.batch, hidden = kept.hidden.inputs, width = rows * hidden;
     if (kept.steps == 0) return;
     S* d_gates = core.arena().template allocate<S>(kept.steps * 3 * width);
-    S* carry = core.arena().template allocate<S>(width);
+    S* carry = core.arena().template allocate<S>(2 * width);
+    S* through = carry + width;
     const S* transposed = transpose(core, kept.hidden);
     std::fill_n(carry, width, S(0));
     const auto walk = [&](S* d_x, auto add) {
@@ -181,7 +178,9 @@ class RecurrentOperations {
             static_cast<const S*>(carry), static_cast<const S*>(kept.gates + t * 4 * width),
             static_cast<const S*>(kept.before + t * width), rows, hidden,
             d_x == nullptr ? nullptr : d_x + t * 3 * width, d_h, carry);
-        through_weights(d_h, rows, kept.hidden, transposed, carry);
+        through_weights(d_h, rows, kept.hidden, transposed, through);
+        simd::map<true>(
+            width, carry, [](simd::Vec<S> g) { return g; }, static_cast<const S*>(through));
         math::copy_unless_reset(static_cast<const S*>(carry), rows, hidden, kept.resets_at(t), carry);
       }
     };
@@ -215,7 +214,6 @@ class RecurrentOperations {
                                 static_cast<const S*>(kept.before + all + t * width), rows, hidden, d_h,
                                 cell_carry);
       // The state before the step acts through the gates alone.
-      std::fill_n(carry, width, S(0));
       through_weights(d_h, rows, kept.hidden, transposed, carry);
       math::copy_unless_reset(static_cast<const S*>(carry), rows, hidden, kept.resets_at(t), carry);
       math::copy_unless_reset(static_cast<const S*>(cell_carry), rows, hidden, kept.resets_at(t), cell_carry);

@@ -7,6 +7,7 @@
 #include "mara/autodiff/gather.hpp"
 #include "mara/autodiff/layer_norm.hpp"
 #include "mara/autodiff/linear.hpp"
+#include "mara/autodiff/loss.hpp"
 #include "mara/autodiff/recurrent.hpp"
 #include "mara/autodiff/reduction.hpp"
 #include "mara/autodiff/row_product.hpp"
@@ -29,7 +30,7 @@ namespace mara {
 ///
 /// What there is: functions.hpp and elementwise.hpp (one element at a time), broadcast.hpp (matrix and
 /// column, row or number), linear.hpp (dense layer, matrix product), row_product.hpp (inner product, cosine,
-/// one matrix a row), reduction.hpp (sums, means, maxima), softmax.hpp, gather.hpp (pick by index),
+/// one matrix a row), reduction.hpp (sums, means, maxima), loss.hpp, softmax.hpp, gather.hpp (pick by index),
 /// segment.hpp (groups of rows), shape.hpp (join, cut, reshape), layer_norm.hpp, recurrent.hpp (GRU and LSTM over
 /// sequences), attention.hpp (over groups of rows).
 template <class S>
@@ -40,6 +41,7 @@ class Tape : public TapeCore<S>,
              public GatherOperations<Tape<S>, S>,
              public LayerNormOperations<Tape<S>, S>,
              public LinearOperations<Tape<S>, S>,
+             public LossOperations<Tape<S>, S>,
              public RecurrentOperations<Tape<S>, S>,
              public ReductionOperations<Tape<S>, S>,
              public RowProductOperations<Tape<S>, S>,

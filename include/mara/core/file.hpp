@@ -114,7 +114,7 @@ inline Status write_file(const FilePath& path, std::string_view first, std::stri
   if (file == nullptr) return detail::file_error(partial, "cannot be written", errno);
   bool written = true;
   for (const std::string_view part : {first, second, third})
-    written = written && std::fwrite(part.data(), 1, part.size(), file) == part.size();
+    if (!part.empty()) written = written && std::fwrite(part.data(), 1, part.size(), file) == part.size();
   int why = errno;
   if (std::fclose(file) != 0) {
     if (written) why = errno;

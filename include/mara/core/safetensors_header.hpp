@@ -159,7 +159,7 @@ class SafetensorsHeaderReader {
       if (key == "dtype" && !std::exchange(dtype, true)) return json_.string(info.dtype);
       if (key == "shape" && !std::exchange(shape, true)) return natural_numbers(info.shape);
       if (key == "data_offsets" && offsets.empty()) return natural_numbers(offsets);
-      return json_.fail(in(info, "key " + quoted(key) + " is unknown, or there twice"));
+      return json_.fail(in(info, "key " + detail::quoted(key) + " is unknown, or there twice"));
     });
     if (!good) return false;
     if (!dtype) return json_.fail(in(info, "has no \"dtype\""));
@@ -182,7 +182,7 @@ class SafetensorsHeaderReader {
         metadata.size(), [&](std::size_t a, std::size_t b) { return metadata[a].key < metadata[b].key; });
     for (std::size_t i = 1; i < by_key.size(); ++i)
       if (metadata[by_key[i]].key == metadata[by_key[i - 1]].key)
-        return Error{ErrorCode::kParse, "metadata " + quoted(metadata[by_key[i]].key) + " is there twice"};
+        return Error{ErrorCode::kParse, "metadata " + detail::quoted(metadata[by_key[i]].key) + " is there twice"};
     return {};
   }
 
@@ -226,7 +226,7 @@ class SafetensorsHeaderReader {
     return "data_offsets " + tensor_shape_text({info.begin, info.end});
   }
   static std::string in(const TensorInfo& info, const std::string& what) {
-    return "tensor " + quoted(info.name) + ": " + what;
+    return "tensor " + detail::quoted(info.name) + ": " + what;
   }
 
   Cursor json_;

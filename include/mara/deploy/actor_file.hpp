@@ -168,6 +168,15 @@ Status read_actor_tensors(const File& in, ActorFile& file) {
 
 }  // namespace detail
 
+/// The actor in a safetensors file that was read already. Errors: see read_actor_file().
+template <class File>
+Result<ActorFile> actor_in(const File& in) {
+  ActorFile file;
+  if (const Status status = detail::read_actor_metadata(in, file); !status) return status.error();
+  if (const Status status = detail::read_actor_tensors(in, file); !status) return status.error();
+  return file;
+}
+
 /// Reads a weights file of any shape, for programs that choose the actor by it. Errors start with the path: those of
 /// SafetensorsFile::open(); kParse for what is no actor's file, or lacks something; kInvalidArgument for a field
 /// outside its domain; kShapeMismatch for tensors that are no perceptron; kNumerical for a number that is not finite.
@@ -175,10 +184,7 @@ template <PathLike Path>
 Result<ActorFile> read_actor_file(const Path& path) {
   const auto in = SafetensorsFile::open(path);
   if (!in) return in.error();
-  ActorFile file;
-  if (const Status status = detail::read_actor_metadata(*in, file); !status) return status.error();
-  if (const Status status = detail::read_actor_tensors(*in, file); !status) return status.error();
-  return file;
+  return actor_in(*in);
 }
 
 }  // namespace mara::deploy

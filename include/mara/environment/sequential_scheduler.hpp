@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "mara/action/masked_choice.hpp"
 #include "mara/environment/cluster_observation.hpp"
 #include "mara/environment/sequential_arbiter.hpp"
 
@@ -84,9 +85,9 @@ class SequentialScheduler {
     head_.prepare(PolicyInput{rows_.data(), current_.data(), possible_.data(), agents});
     for (const std::uint32_t agent : observation_.order()) {
       const OptionMask mask = Arbiter::mask(view, agent, allocation);
-      const typename Request::Distribution policy(head_.logits(agent, mask), mask);
-      if (policy.valid()) {
-        Arbiter::claim(view, agent, policy.mode(), allocation);
+      const int option = masked_mode(head_.logits(agent, mask), Request::kOptions, mask);
+      if (option >= 0) {
+        Arbiter::claim(view, agent, option, allocation);
       } else {
         allocation.claim(agent, view.job(agent).demand, view.active[agent].held);
       }

@@ -8,9 +8,9 @@
 
 namespace mara {
 
-/// v(x, t, c) = grad_x Phi(x, t, c) with Phi a perceptron of tanh layers: a field without curl, as the velocities of
-/// optimal transport are (Benamou and Brenier 2000; Neklyudov et al., "Action Matching", 2023). Used and trained
-/// like VelocityField: train_matching(), euler_endpoint(). Network input row: [x, t, c].
+/// v(x, t, c) = grad_x Phi(x, t, c) with Phi a perceptron of tanh layers: a field without curl, as the
+/// velocities of optimal transport are (Benamou and Brenier 2000; Neklyudov et al., "Action Matching", 2023).
+/// Used and trained like VelocityField: train_matching(), euler_endpoint(). Network input row: [x, t, c].
 template <int State, int Condition, std::size_t... Hidden>
 class PotentialField {
  public:

@@ -25,10 +25,10 @@ struct AttentionSize {
   std::size_t probabilities() const noexcept { return queries * heads * keys; }
 };
 
-/// out_i = sum over keys j of p_ij v_j with p_i = softmax over j of q_i k_j / sqrt(width), for each head apart
-/// (Vaswani et al., "Attention Is All You Need", 2017, eq. 1). Zeros without keys. `p`, of
-/// size.probabilities() numbers [queries x heads x keys], is written. The bits of a query's result depend on its
-/// row, on the keys and on their order.
+/// out_i = sum over keys j of p_ij v_j with p_i = softmax over j of q_i k_j / sqrt(width), for each head
+/// apart (Vaswani et al., "Attention Is All You Need", 2017, eq. 1). Zeros without keys. `p`, of
+/// size.probabilities() numbers [queries x heads x keys], is written. The bits of a query's result depend on
+/// its row, on the keys and on their order.
 template <class S>
 void attention(const AttentionSize& size, RowBlock<const S> q, RowBlock<const S> k, RowBlock<const S> v, S* p,
                RowBlock<S> out) noexcept {
@@ -53,12 +53,12 @@ void attention(const AttentionSize& size, RowBlock<const S> q, RowBlock<const S>
   }
 }
 
-/// Gradients of attention() from that of its result, `up`; `p` as left by it. Added to d_q, d_k and d_v, each of
-/// which may be null. scratch: size.keys numbers.
+/// Gradients of attention() from that of its result, `up`; `p` as left by it. Added to d_q, d_k and d_v, each
+/// of which may be null. scratch: size.keys numbers.
 template <class S>
-void attention_gradient(const AttentionSize& size, RowBlock<const S> q, RowBlock<const S> k, RowBlock<const S> v,
-                        const S* p, RowBlock<const S> up, S* scratch, RowBlock<S> d_q, RowBlock<S> d_k,
-                        RowBlock<S> d_v) noexcept {
+void attention_gradient(const AttentionSize& size, RowBlock<const S> q, RowBlock<const S> k,
+                        RowBlock<const S> v, const S* p, RowBlock<const S> up, S* scratch, RowBlock<S> d_q,
+                        RowBlock<S> d_k, RowBlock<S> d_v) noexcept {
   using V = simd::Vec<S>;
   const S scale = S(1) / std::sqrt(static_cast<S>(size.width));
   const auto add_scaled = [&size](S factor, const S* from, S* to) {

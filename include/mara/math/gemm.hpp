@@ -22,7 +22,9 @@ struct TileShape {
   static constexpr int row_split(int vectors, bool large) noexcept {
     return vectors >= 3 ? (large ? 1 : 4) : large ? 4 : 8;
   }
-  static constexpr int rows(int vectors) noexcept { return kAccumulators / (vectors * split(vectors)); }
+  /// The same for a transposed a, the sum over a batch: no bits to keep, and always many rows.
+  static constexpr int batch_split(int vectors) noexcept { return vectors == 1 ? 2 : 1; }
+  static constexpr int rows(int vectors, int splits) noexcept { return kAccumulators / (vectors * splits); }
   /// Inner steps per pass: a panel of b then stays in the first cache level.
   static constexpr std::size_t kDepth = 128;
 };
@@ -144,7 +146,8 @@ MARA_INLINE void product_tile(const Product<S>& x) noexcept {
 /// where the strides are constants.
 template <class S, int kVectors, bool kPartial, bool kTransposed, class Epilogue>
 MARA_INLINE void product_pass(Product<S> x, std::size_t rows) noexcept {
-  constexpr int kSplit = TileShape::split(kVectors), kRows = TileShape::rows(kVectors);
+  constexpr int kSplit = kTransposed ? TileShape::batch_split(kVectors) : TileShape::split(kVectors);
+  constexpr int kRows = TileShape::rows(kVectors, kSplit);
   const auto advance = [&](std::size_t count) __attribute__((always_inline)) {
     x.a += kTransposed ? count : count * x.a_stride;
     if (x.start != nullptr) x.start += count * x.start_stride;
@@ -154,6 +157,12 @@ MARA_INLINE void product_pass(Product<S> x, std::size_t rows) noexcept {
   while (rows >= kRows) {
     product_tile<S, kRows, kVectors, kSplit, kPartial, kTransposed, Epilogue>(x);
     advance(kRows);
+  }
+  if constexpr (kRows > 6) {
+    while (rows >= kRows / 2) {
+      product_tile<S, kRows / 2, kVectors, kSplit, kPartial, kTransposed, Epilogue>(x);
+      advance(kRows / 2);
+    }
   }
   if constexpr (kRows > 2) {
     while (rows >= 2) {

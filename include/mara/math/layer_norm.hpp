@@ -9,20 +9,21 @@
 
 namespace mara::math {
 
-/// out[r][c] = (x[r][c] - mean_r) * inverse_r * gain[c] + shift[c], where mean_r and inverse_r = 1 / sqrt(variance
-/// + epsilon) are those of row r (Ba, Kiros and Hinton, "Layer Normalization", 2016, eq. 4). Writes inverse_r and
-/// the normalised rows [rows x cols] when the pointers are not null. A NaN in a row makes that row NaN. out may
-/// be x; the bits of a row do not depend on the other rows.
+/// out[r][c] = (x[r][c] - mean_r) * inverse_r * gain[c] + shift[c], where mean_r and inverse_r = 1 /
+/// sqrt(variance
+/// + epsilon) are those of row r (Ba, Kiros and Hinton, "Layer Normalization", 2016, eq. 4). Writes inverse_r
+/// and the normalised rows [rows x cols] when the pointers are not null. A NaN in a row makes that row NaN.
+/// out may be x; the bits of a row do not depend on the other rows.
 template <class S>
-void layer_norm(const S* x, std::size_t rows, std::size_t cols, const S* gain, const S* shift, S epsilon, S* out,
-                S* normalised, S* inverses) noexcept {
+void layer_norm(const S* x, std::size_t rows, std::size_t cols, const S* gain, const S* shift, S epsilon,
+                S* out, S* normalised, S* inverses) noexcept {
   using V = simd::Vec<S>;
   const S share = S(1) / static_cast<S>(cols);
   for (std::size_t r = 0; r < rows; ++r) {
     const S* in = x + r * cols;
     const V mean = simd::broadcast(sum(in, cols) * share);
-    // Squares around the mean: their difference from the mean of squares would lose digits. The lanes beyond the
-    // end must count as nothing, so they are summed from numbers that are in memory.
+    // Squares around the mean: their difference from the mean of squares would lose digits. The lanes beyond
+    // the end must count as nothing, so they are summed from numbers that are in memory.
     S* to = out + r * cols;
     simd::map<false>(
         cols, to, [mean](V v) { return v - mean; }, in);
@@ -36,8 +37,8 @@ void layer_norm(const S* x, std::size_t rows, std::size_t cols, const S* gain, c
       simd::map<false>(
           cols, normalised + r * cols, [factor](V v) { return v * factor; }, static_cast<const S*>(to));
     simd::map<false>(
-        cols, to, [factor](V v, V g, V b) { return simd::fma(v * factor, g, b); }, static_cast<const S*>(to), gain,
-        shift);
+        cols, to, [factor](V v, V g, V b) { return simd::fma(v * factor, g, b); }, static_cast<const S*>(to),
+        gain, shift);
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What follows the two dense products of a step of a recurrent cell, and its gradients. Rows are independent of
-// each other: their bits do not depend on the batch. `x_gates` and `h_gates` are the products of the input and of
-// the state before the step, biases included, gate after gate: [rows x (gates hidden)].
+// What follows the two dense products of a step of a recurrent cell, and its gradients. Rows are independent
+// of each other: their bits do not depend on the batch. `x_gates` and `h_gates` are the products of the input
+// and of the state before the step, biases included, gate after gate: [rows x (gates hidden)].
 
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +34,8 @@ void copy_unless_reset(const S* from, std::size_t rows, std::size_t cols, const 
 
 /// Gated recurrent unit (Cho et al. 2014; the reset gate acts on the product, as in cuDNN and PyTorch):
 /// r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), out = n + z (h - n).
-/// Gates lie in the order r, z, n. h and out: [rows x hidden]; out may be h. `kept`, when not null, gets r, z, n
-/// and h_n, [rows x (4 hidden)], for gru_gates_gradient.
+/// Gates lie in the order r, z, n. h and out: [rows x hidden]; out may be h. `kept`, when not null, gets r,
+/// z, n and h_n, [rows x (4 hidden)], for gru_gates_gradient.
 template <class S>
 void gru_gates(const S* x_gates, const S* h_gates, const S* h, std::size_t rows, std::size_t hidden, S* out,
                S* kept) noexcept {
@@ -57,8 +57,8 @@ void gru_gates(const S* x_gates, const S* h_gates, const S* h, std::size_t rows,
   });
 }
 
-/// Gradients of gru_gates from that of its result, up[rows x hidden]: d_x to d_x_gates (added when kAdd; may be
-/// null), d_h_gates and the direct share d_h (both written; d_h may be `up`).
+/// Gradients of gru_gates from that of its result, up[rows x hidden]: d_x to d_x_gates (added when kAdd; may
+/// be null), d_h_gates and the direct share d_h (both written; d_h may be `up`).
 template <bool kAdd, class S>
 void gru_gates_gradient(const S* up, const S* kept, const S* h, std::size_t rows, std::size_t hidden,
                         S* d_x_gates, S* d_h_gates, S* d_h) noexcept {
@@ -90,8 +90,8 @@ void gru_gates_gradient(const S* up, const S* kept, const S* h, std::size_t rows
 
 /// Long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000):
 /// i, f, o = sigmoid(x + h), g = tanh(x_g + h_g), cell_out = f cell + i g, out = o tanh(cell_out).
-/// Gates lie in the order i, f, g, o. cell, cell_out and out: [rows x hidden]; cell_out may be cell. `kept`, when
-/// not null, gets i, f, g, o and tanh(cell_out), [rows x (5 hidden)].
+/// Gates lie in the order i, f, g, o. cell, cell_out and out: [rows x hidden]; cell_out may be cell. `kept`,
+/// when not null, gets i, f, g, o and tanh(cell_out), [rows x (5 hidden)].
 template <class S>
 void lstm_gates(const S* x_gates, const S* h_gates, const S* cell, std::size_t rows, std::size_t hidden,
                 S* cell_out, S* out, S* kept) noexcept {
@@ -110,13 +110,12 @@ void lstm_gates(const S* x_gates, const S* h_gates, const S* cell, std::size_t r
     simd::store_partial(out + row * hidden + c, o * shown, lanes);
     if (kept == nullptr) return;
     const V all[5] = {i, f, g, o, shown};
-    for (std::size_t k = 0; k < 5; ++k)
-      simd::store_partial(kept + (row * 5 + k) * hidden + c, all[k], lanes);
+    for (std::size_t k = 0; k < 5; ++k) simd::store_partial(kept + (row * 5 + k) * hidden + c, all[k], lanes);
   });
 }
 
-/// Gradients of lstm_gates from those of its results, up and cell_up [rows x hidden]: d_gates [rows x (4 hidden)]
-/// belongs to x_gates and h_gates alike, d_cell may be cell_up.
+/// Gradients of lstm_gates from those of its results, up and cell_up [rows x hidden]: d_gates [rows x (4
+/// hidden)] belongs to x_gates and h_gates alike, d_cell may be cell_up.
 template <class S>
 void lstm_gates_gradient(const S* up, const S* cell_up, const S* kept, const S* cell, std::size_t rows,
                          std::size_t hidden, S* d_gates, S* d_cell) noexcept {

@@ -124,16 +124,20 @@ void column_sums(const S* x, std::size_t rows, std::size_t cols, bool accumulate
 template <class S>
 double sum_of_squares(const S* x, std::size_t count) noexcept {
   constexpr std::size_t kW = simd::kLanes<double>;
-  simd::VecD even = {}, odd = {};
+  constexpr std::size_t kChains = 8;  // they hide the latency of fma
+  simd::VecD sums[kChains] = {};
   std::size_t i = 0;
-  for (; i + 2 * kW <= count; i += 2 * kW) {
-    const simd::VecD p = simd::load_as_double(x + i), q = simd::load_as_double(x + i + kW);
-    even = simd::fma(p, p, even);
-    odd = simd::fma(q, q, odd);
+  for (; i + kChains * kW <= count; i += kChains * kW) {
+#pragma GCC unroll 8
+    for (std::size_t c = 0; c < kChains; ++c) {
+      const simd::VecD p = simd::load_as_double(x + i + c * kW);
+      sums[c] = simd::fma(p, p, sums[c]);
+    }
   }
   double total = 0.0;
   for (; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  return total + detail::sum_lanes<double>(even + odd);
+  for (std::size_t c = 1; c < kChains; ++c) sums[0] += sums[c];
+  return total + detail::sum_lanes<double>(sums[0]);
 }
 
 }  // namespace mara::math

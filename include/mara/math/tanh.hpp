@@ -1,27 +1,10 @@
 #pragma once
 // The hyperbolic tangent of a vector of floats: cheap enough to be fused into the dense kernels.
 
+#include "mara/math/quotient.hpp"
 #include "mara/math/simd.hpp"
 
 namespace mara::simd {
-
-/// numerator / denominator within 2 ulp, for denominators from 1e-30 to 1e30. Where the hardware has a fast
-/// estimate of the reciprocal, one step of Newton on it: a division would keep its unit busy for longer than
-/// everything around it.
-MARA_INLINE VecF quotient(VecF numerator, VecF denominator) noexcept {
-#if defined(MARA_SIMD_AVX512)
-#if __has_builtin(__builtin_ia32_rcp14ps512_mask)
-  const VecF estimate =
-      __builtin_ia32_rcp14ps512_mask(denominator, VecF{}, static_cast<unsigned short>(-1));
-  const VecF first = numerator * estimate;
-  return fma(first, fma(-denominator, estimate, broadcast(1.0f)), first);
-#else
-  return numerator / denominator;
-#endif
-#else
-  return numerator / denominator;
-#endif
-}
 
 /// x held in [-bound[0], bound[0]]; what becomes of NaN is left open. `bound` holds c and -c.
 MARA_INLINE VecF hold_between(VecF x, const float* bound) noexcept {

@@ -9,6 +9,7 @@
 
 #include "mara/core/result.hpp"
 #include "mara/math/aligned.hpp"
+#include "mara/math/quotient.hpp"
 #include "mara/math/simd.hpp"
 #include "mara/nn/gradient_clip.hpp"
 
@@ -80,46 +81,64 @@ class Adam {
   }
 
  private:
+  // Moments of units that get no gradient decay for ever, and subnormal numbers would slow every step down. From
+  // kTiny they need more than kFlushEvery steps to get there (beta1 >= 0.1; a smaller one costs time, not
+  // correctness).
+  static constexpr std::uint64_t kFlushEvery = 8;
+  static constexpr double kTiny = 1e-28;
+
   void update(S* parameters, const S* gradients, S clip) noexcept {
+    if (steps_ % kFlushEvery == 0) {
+      update_all<true>(parameters, gradients, clip);
+    } else {
+      update_all<false>(parameters, gradients, clip);
+    }
+  }
+
+  template <bool kFlush>
+  void update_all(S* parameters, const S* gradients, S clip) noexcept {
     using V = simd::Vec<S>;
     constexpr std::size_t kW = simd::kLanes<S>;
     // The corrections for the bias of the start are folded into the rate and into epsilon.
     const double correction = std::sqrt(1.0 - beta2_power_);
-    const V rate = simd::broadcast(static_cast<S>(config_.learning_rate * correction / (1.0 - beta1_power_)));
+    const auto rate = static_cast<S>(config_.learning_rate * correction / (1.0 - beta1_power_));
+    const V minus_rate = simd::broadcast(-rate);
     const V epsilon = simd::broadcast(static_cast<S>(config_.epsilon * correction));
     const V beta1 = simd::broadcast(static_cast<S>(config_.beta1));
     const V beta2 = simd::broadcast(static_cast<S>(config_.beta2));
-    const V rest1 = simd::broadcast(static_cast<S>(1.0 - config_.beta1));
-    const V rest2 = simd::broadcast(static_cast<S>(1.0 - config_.beta2));
-    const V factor = simd::broadcast(clip);
-    // Moments of units that get no gradient decay for ever; subnormal numbers would slow every step down.
-    const V tiny = simd::broadcast(S(1e-30)), tiny_square = simd::broadcast(S(1e-36));
-    const auto moments = [&](V g, V & m, V & v) __attribute__((always_inline)) {
-      g *= factor;
+    const V rest1 = simd::broadcast(static_cast<S>((1.0 - config_.beta1) * static_cast<double>(clip)));
+    const V rest2 = simd::broadcast(
+        static_cast<S>((1.0 - config_.beta2) * static_cast<double>(clip) * static_cast<double>(clip)));
+    const V tiny = simd::broadcast(static_cast<S>(kTiny));
+    const V floor = simd::broadcast(S(1e-36));  // its root is far below any epsilon
+    const auto change = [&](V g, V & m, V & v) __attribute__((always_inline)) {
       m = simd::fma(beta1, m, rest1 * g);
-      v = simd::fma(beta2, v, rest2 * g * g);
-      m = simd::select((m < tiny) & (m > -tiny), V{}, m);
-      v = simd::select(v < tiny_square, V{}, v);
-      return rate * m / (simd::sqrt(v) + epsilon);
+      v = simd::max(floor, simd::fma(beta2, v, rest2 * g * g));
+      if constexpr (kFlush) m = simd::select((m < tiny) & (m > -tiny), V{}, m);
+      return simd::quotient(minus_rate * m, simd::square_root(v) + epsilon);
     };
     S* const first = first_.data();
     S* const second = second_.data();
     const std::size_t count = first_.size();
     std::size_t i = 0;
-    for (; i + kW <= count; i += kW) {
-      V m = simd::load(first + i), v = simd::load(second + i);
-      const V change = moments(simd::load(gradients + i), m, v);
-      simd::store(first + i, m);
-      simd::store(second + i, v);
-      simd::store(parameters + i, simd::load(parameters + i) - change);
+    const auto whole = [&](std::size_t at) __attribute__((always_inline)) {
+      V m = simd::load(first + at), v = simd::load(second + at);
+      const V step = change(simd::load(gradients + at), m, v);
+      simd::store(first + at, m);
+      simd::store(second + at, v);
+      simd::store(parameters + at, simd::load(parameters + at) + step);
+    };
+    for (; i + 2 * kW <= count; i += 2 * kW) {
+      whole(i);
+      whole(i + kW);
     }
-    if (i < count) {
-      const std::size_t rest = count - i;
+    for (; i < count; i += kW) {
+      const std::size_t rest = count - i < kW ? count - i : kW;
       V m = simd::load_partial(first + i, rest), v = simd::load_partial(second + i, rest);
-      const V change = moments(simd::load_partial(gradients + i, rest), m, v);
+      const V step = change(simd::load_partial(gradients + i, rest), m, v);
       simd::store_partial(first + i, m, rest);
       simd::store_partial(second + i, v, rest);
-      simd::store_partial(parameters + i, simd::load_partial(parameters + i, rest) - change, rest);
+      simd::store_partial(parameters + i, simd::load_partial(parameters + i, rest) + step, rest);
     }
   }
 

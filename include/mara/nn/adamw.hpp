@@ -21,8 +21,8 @@ struct AdamWConfig {
   double max_gradient_norm = 0.0;  ///< global norm to clip to; 0: no clipping
 };
 
-/// AdamW (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2): the decay does
-/// not pass through the moments. All parameters decay alike.
+/// AdamW (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2): the decay
+/// does not pass through the moments. All parameters decay alike.
 template <class S>
 class AdamW {
  public:
@@ -62,7 +62,8 @@ class AdamW {
   /// Puts a saved state back; sizes that differ are an error and change nothing.
   Status restore(std::span<const S> first, std::span<const S> second, std::uint64_t steps) {
     const std::size_t size = adam_.first_moment().size();
-    if (Status fits = detail::check_moments("AdamW", first.size(), size, second.size(), size); !fits) return fits;
+    if (Status fits = detail::check_moments("AdamW", first.size(), size, second.size(), size); !fits)
+      return fits;
     return adam_.restore(first, second, steps);
   }
 

@@ -9,16 +9,16 @@
 
 namespace mara {
 
-/// An embedding with parameters and their gradients. initialise(random, deviation): normal numbers, deviation 1
-/// unless told otherwise.
+/// An embedding with parameters and their gradients. initialise(random, deviation): normal numbers, deviation
+/// 1 unless told otherwise.
 template <class S, std::size_t Rows, std::size_t Width>
 class Embedding : public TrainedParameters<S, EmbeddingShape<Rows, Width>> {
  public:
   using Inference = EmbeddingInference<S, Rows, Width>;
 
-  /// Rows of the table on the tape, [count x Width]; an index outside [0, Rows) gives zeros and no gradient. The
-  /// indices stay the caller's until clear(). Gradients of a row that is picked more than once add up, in the
-  /// order of the indices.
+  /// Rows of the table on the tape, [count x Width]; an index outside [0, Rows) gives zeros and no gradient.
+  /// The indices stay the caller's until clear(). Gradients of a row that is picked more than once add up, in
+  /// the order of the indices.
   Var forward(Tape<S>& tape, const std::int32_t* indices, std::size_t count) {
     return tape.gather_rows(tape.variable(this->parameters_.data(), this->gradients_.data(), Rows, Width),
                             indices, count);

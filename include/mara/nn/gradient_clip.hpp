@@ -32,9 +32,9 @@ inline double clip_factor(double norm, double max_norm) noexcept {
   return max_norm > 0.0 && norm > max_norm ? max_norm / norm : 1.0;
 }
 
-/// Scales several groups of numbers, say the gradients of an actor and of its encoder, by one factor so that the
-/// norm over all of them is at most max_norm; returns the norm before. A NaN or infinite norm changes nothing:
-/// look at the return value.
+/// Scales several groups of numbers, say the gradients of an actor and of its encoder, by one factor so that
+/// the norm over all of them is at most max_norm; returns the norm before. A NaN or infinite norm changes
+/// nothing: look at the return value.
 template <class S>
 double clip_by_global_norm(std::span<const std::span<S>> groups, double max_norm) noexcept {
   const double norm = global_norm(groups);

@@ -57,9 +57,9 @@ void uniform_initialise(Random& random, S bound, std::span<S> values) {
   for (S& x : values) x = static_cast<S>(random.uniform(-b, b));
 }
 
-/// How the weights of a layer begin. Xavier: Glorot and Bengio, "Understanding the difficulty of training deep
-/// feedforward neural networks", AISTATS 2010, eq. 16; He: He et al., "Delving Deep into Rectifiers", ICCV 2015,
-/// eq. 10.
+/// How the weights of a layer begin. Xavier: Glorot and Bengio, "Understanding the difficulty of training
+/// deep feedforward neural networks", AISTATS 2010, eq. 16; He: He et al., "Delving Deep into Rectifiers",
+/// ICCV 2015, eq. 10.
 enum class Initialiser {
   kOrthogonal,     ///< see orthogonal_initialise
   kXavierUniform,  ///< variance 2 / (inputs + outputs)

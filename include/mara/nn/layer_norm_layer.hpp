@@ -44,9 +44,9 @@ struct LayerNormLayer {
   /// The layer on a tape; gradients go to `gradients`, storage of the same layout. A null one trains nothing.
   template <class Tape, class Node, class S>
   static Node record(Tape& tape, Node x, const S* storage, S* gradients) {
-    return tape.layer_norm(x, {storage, storage + kShift, gradients,
-                               gradients == nullptr ? nullptr : gradients + kShift, Width,
-                               static_cast<S>(kEpsilon)});
+    return tape.layer_norm(
+        x, {storage, storage + kShift, gradients, gradients == nullptr ? nullptr : gradients + kShift, Width,
+            static_cast<S>(kEpsilon)});
   }
 };
 

@@ -65,8 +65,8 @@ struct StepRate {
   }
 };
 
-/// Grows along a line for `steps` steps, 1 / steps of then(0) at step 0 and all of it at step `steps` - 1; goes on
-/// with `then`, which counts its steps from there.
+/// Grows along a line for `steps` steps, 1 / steps of then(0) at step 0 and all of it at step `steps` - 1;
+/// goes on with `then`, which counts its steps from there.
 template <LearningRate Then>
 struct WarmUp {
   std::uint64_t steps = 0;

@@ -15,9 +15,9 @@ namespace mara {
 ///     Network<float, DenseLayer<32, 64, Activation::kTanh>, LayerNormLayer<64>, DenseLayer<64, 16>> network;
 ///     network.initialise(random, 0.01f);
 ///
-/// initialise(random, output_gain): orthogonal weights, gain sqrt(2) before an activation and output_gain in the
-/// last layer, zero biases. Storage, names and order of the parameters: see LayerList. Dense layers alone, the
-/// last without activation, give the same storage, names and numbers as Mlp.
+/// initialise(random, output_gain): orthogonal weights, gain sqrt(2) before an activation and output_gain in
+/// the last layer, zero biases. Storage, names and order of the parameters: see LayerList. Dense layers
+/// alone, the last without activation, give the same storage, names and numbers as Mlp.
 template <class S, RowLayer... Layers>
 class Network : public TrainedParameters<S, LayerList<Layers...>> {
  public:
@@ -28,12 +28,12 @@ class Network : public TrainedParameters<S, LayerList<Layers...>> {
   static constexpr std::size_t kOutputs = List::kOutputs;
 
   /// The network on the tape: x [rows x kInputs] -> [rows x kOutputs]. backward() adds to gradients(). May be
-  /// called several times on one tape; gradients of all uses add up. The network must outlive the tape's nodes and
-  /// its parameters stay unchanged until backward() is done.
+  /// called several times on one tape; gradients of all uses add up. The network must outlive the tape's
+  /// nodes and its parameters stay unchanged until backward() is done.
   Var forward(Tape<S>& tape, Var x) { return forward(tape, x, this->gradients_); }
 
-  /// The same with gradients added to `gradients` (kStored numbers) instead, so that several threads can share one
-  /// network, each with its own tape. An empty span: the parameters are constants.
+  /// The same with gradients added to `gradients` (kStored numbers) instead, so that several threads can
+  /// share one network, each with its own tape. An empty span: the parameters are constants.
   Var forward(Tape<S>& tape, Var x, std::span<S> gradients) const {
     return List::record(tape, x, this->parameters_.data(), gradients.empty() ? nullptr : gradients.data());
   }

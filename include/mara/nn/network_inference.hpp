@@ -21,11 +21,12 @@ template <class L>
 concept RowLayer = ParameterShape<L> && requires(const float* storage, const float* in, float* out) {
   { L::kInputs } -> std::convertible_to<std::size_t>;
   { L::kOutputs } -> std::convertible_to<std::size_t>;
-  { L::evaluate(storage, in, std::size_t{1}, out) } noexcept;
+  { L::evaluate(storage, in, std::size_t{1}, out) }
+  noexcept;
 };
 
-/// Layers one after the other, a template constant. Storage: layer by layer. Parameters: "0.weight", "0.bias",
-/// "1.weight", ..., by the number of the layer.
+/// Layers one after the other, a template constant. Storage: layer by layer. Parameters: "0.weight",
+/// "0.bias", "1.weight", ..., by the number of the layer.
 template <RowLayer... Layers>
 struct LayerList {
   static_assert(sizeof...(Layers) > 0, "a network needs at least one layer");
@@ -59,7 +60,8 @@ struct LayerList {
   /// Widest result of a layer but the last; 0 for one layer.
   static constexpr std::size_t kWidest = [] {
     std::size_t widest = 0;
-    for (std::size_t i = 0; i + 1 < kLayers; ++i) widest = kOutputSizes[i] > widest ? kOutputSizes[i] : widest;
+    for (std::size_t i = 0; i + 1 < kLayers; ++i)
+      widest = kOutputSizes[i] > widest ? kOutputSizes[i] : widest;
     return widest;
   }();
 
@@ -91,7 +93,8 @@ struct LayerList {
 
   /// out[rows x kOutputs] from in[rows x kInputs]; first and second have room for rows x kWidest numbers.
   template <std::size_t kIndex = 0, class S>
-  static void evaluate(const S* storage, const S* in, std::size_t rows, S* out, S* first, S* second) noexcept {
+  static void evaluate(const S* storage, const S* in, std::size_t rows, S* out, S* first,
+                       S* second) noexcept {
     constexpr bool kLast = kIndex + 1 == kLayers;
     S* to = kLast ? out : first;
     Layer<kIndex>::evaluate(storage + offset(kIndex), in, rows, to);
@@ -105,14 +108,15 @@ struct LayerList {
       return x;
     } else {
       constexpr std::size_t kAt = offset(kIndex);
-      const Node y = Layer<kIndex>::record(tape, x, storage + kAt,
-                                           gradients == nullptr ? nullptr : gradients + kAt);
+      const Node y =
+          Layer<kIndex>::record(tape, x, storage + kAt, gradients == nullptr ? nullptr : gradients + kAt);
       return record_from<kIndex + 1>(tape, y, storage, gradients);
     }
   }
 };
 
-/// Memory for one evaluation of a network at a time; made once, then kept by whoever evaluates (one a thread).
+/// Memory for one evaluation of a network at a time; made once, then kept by whoever evaluates (one a
+/// thread).
 template <class S, class List>
 class NetworkWorkspace {
  public:
@@ -134,14 +138,14 @@ void network_forward(const S* storage, const S* in, std::size_t rows, S* out,
   constexpr std::size_t kRows = NetworkWorkspace<S, List>::kRows;
   for (std::size_t begin = 0, count = 0; begin < rows; begin += count) {
     count = detail::piece_of(rows - begin, kRows);
-    List::evaluate(storage, in + begin * List::kInputs, count, out + begin * List::kOutputs, workspace.first(),
-                   workspace.second());
+    List::evaluate(storage, in + begin * List::kInputs, count, out + begin * List::kOutputs,
+                   workspace.first(), workspace.second());
   }
 }
 
 /// A network for deployment: weights only, layers and sizes are template constants, for example
-/// NetworkInference<float, DenseLayer<32, 64, Activation::kTanh>, LayerNormLayer<64>, DenseLayer<64, 16>>. Nothing
-/// is allocated after construction.
+/// NetworkInference<float, DenseLayer<32, 64, Activation::kTanh>, LayerNormLayer<64>, DenseLayer<64, 16>>.
+/// Nothing is allocated after construction.
 template <class S, RowLayer... Layers>
 class NetworkInference : public InferenceParameters<S, LayerList<Layers...>> {
  public:

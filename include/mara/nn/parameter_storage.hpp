@@ -16,8 +16,8 @@
 namespace mara {
 
 /// The shape of a network: a type without state that says how many numbers there are, where they lie in one
-/// flat storage and how they begin. kParameters: exact number; kStored: with padding. visit(storage, prefix, f)
-/// calls f(name, ParameterView) in a fixed order; initialise(random, storage) fills zeroed storage.
+/// flat storage and how they begin. kParameters: exact number; kStored: with padding. visit(storage, prefix,
+/// f) calls f(name, ParameterView) in a fixed order; initialise(random, storage) fills zeroed storage.
 template <class Shape>
 concept ParameterShape = requires(Random& random, float* storage) {
   { Shape::kParameters } -> std::convertible_to<std::size_t>;
@@ -28,8 +28,8 @@ concept ParameterShape = requires(Random& random, float* storage) {
 
 namespace detail {
 
-/// How many of `left` rows pass through the layers next, at most `most` > 2. Never leaves a single row behind: the
-/// kernels sum that in another order than the rows of a batch.
+/// How many of `left` rows pass through the layers next, at most `most` > 2. Never leaves a single row
+/// behind: the kernels sum that in another order than the rows of a batch.
 constexpr std::size_t piece_of(std::size_t left, std::size_t most) noexcept {
   if (left <= most) return left;
   return left == most + 1 ? most - 1 : most;

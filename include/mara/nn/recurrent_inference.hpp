@@ -13,9 +13,9 @@
 
 namespace mara {
 
-/// Parameters of a recurrent cell with Gates gates. Storage: what the input meets, then what the state meets, each
-/// weights in panels and a padded bias. Parameters: "input.weight" [inputs x (gates hidden)], "input.bias",
-/// "hidden.weight" [hidden x (gates hidden)], "hidden.bias".
+/// Parameters of a recurrent cell with Gates gates. Storage: what the input meets, then what the state meets,
+/// each weights in panels and a padded bias. Parameters: "input.weight" [inputs x (gates hidden)],
+/// "input.bias", "hidden.weight" [hidden x (gates hidden)], "hidden.bias".
 template <std::size_t Inputs, std::size_t Hidden, std::size_t Gates>
 struct RecurrentShape {
   static_assert(Inputs > 0 && Hidden > 0, "a recurrent cell needs at least one input and one unit");
@@ -54,7 +54,8 @@ struct RecurrentShape {
   }
 };
 
-/// Memory for one step of a recurrent cell at a time; made once, then kept by whoever evaluates (one a thread).
+/// Memory for one step of a recurrent cell at a time; made once, then kept by whoever evaluates (one a
+/// thread).
 template <class S, class Shape>
 class RecurrentWorkspace {
  public:
@@ -119,16 +120,16 @@ void lstm_step(const S* storage, const S* x, std::size_t rows, const std::uint8_
   }
 }
 
-/// A GRU for deployment (math::gru_gates): weights only, sizes are template constants. Nothing is allocated after
-/// construction. The caller keeps the state of each of its rows and sets it to zero at the first step.
+/// A GRU for deployment (math::gru_gates): weights only, sizes are template constants. Nothing is allocated
+/// after construction. The caller keeps the state of each of its rows and sets it to zero at the first step.
 template <class S, std::size_t Inputs, std::size_t Hidden>
 class GruInference : public InferenceParameters<S, RecurrentShape<Inputs, Hidden, 3>> {
  public:
   using Workspace = RecurrentWorkspace<S, RecurrentShape<Inputs, Hidden, 3>>;
   static constexpr std::size_t kInputs = Inputs, kHidden = Hidden;
 
-  /// x [rows x Inputs], state [rows x Hidden] is replaced by the next one, which is the result. resets[r] not 0:
-  /// row r begins anew, its state counts as zero; null: none does. NaN in a row stays in that row.
+  /// x [rows x Inputs], state [rows x Hidden] is replaced by the next one, which is the result. resets[r] not
+  /// 0: row r begins anew, its state counts as zero; null: none does. NaN in a row stays in that row.
   void step(const S* x, std::size_t rows, S* state, const std::uint8_t* resets,
             Workspace& workspace) const noexcept {
     gru_step(this->parameters_.data(), x, rows, resets, state, workspace);
@@ -149,7 +150,8 @@ class LstmInference : public InferenceParameters<S, RecurrentShape<Inputs, Hidde
   using Workspace = RecurrentWorkspace<S, RecurrentShape<Inputs, Hidden, 4>>;
   static constexpr std::size_t kInputs = Inputs, kHidden = Hidden;
 
-  /// x [rows x Inputs]; state and cell [rows x Hidden] are replaced by the next ones. resets: as GruInference.
+  /// x [rows x Inputs]; state and cell [rows x Hidden] are replaced by the next ones. resets: as
+  /// GruInference.
   void step(const S* x, std::size_t rows, S* state, S* cell, const std::uint8_t* resets,
             Workspace& workspace) const noexcept {
     lstm_step(this->parameters_.data(), x, rows, resets, state, cell, workspace);

@@ -51,8 +51,8 @@ class RmsProp {
         },
         mean, g);
     simd::map<false>(
-        mean_.size(), x, [=](V p, V m, V d) { return p - rate * (d * factor) / (simd::sqrt(m) + epsilon); }, old,
-        mean, g);
+        mean_.size(), x, [=](V p, V m, V d) { return p - rate * (d * factor) / (simd::sqrt(m) + epsilon); },
+        old, mean, g);
     return {};
   }
 

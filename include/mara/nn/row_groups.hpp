@@ -19,7 +19,8 @@ struct RowGroups {
   std::size_t count = 0;                ///< groups
   std::size_t rows_each = 0;            ///< rows of every group, when sizes is null
   const std::int32_t* sizes = nullptr;  ///< rows of each group
-  const std::uint8_t* alive = nullptr;  ///< one for each row: 0 for a row that does not count; null: all count
+  const std::uint8_t* alive =
+      nullptr;  ///< one for each row: 0 for a row that does not count; null: all count
 
   /// Rows of group k, absent ones included.
   std::size_t size(std::size_t k) const noexcept {

@@ -18,8 +18,8 @@ struct LiveRows {
 };
 
 /// Drops the rows of x that do not count. They are never read, and their gradient is exactly 0: whatever they
-/// hold, even NaN, changes no bit of what is computed from the rest. Everything is kept as it is when all rows
-/// count.
+/// hold, even NaN, changes no bit of what is computed from the rest. Everything is kept as it is when all
+/// rows count.
 template <class S>
 LiveRows live_rows(Tape<S>& tape, Var x, const RowGroups& groups) {
   if (!tape.known("live_rows", x)) return {};
@@ -27,9 +27,9 @@ LiveRows live_rows(Tape<S>& tape, Var x, const RowGroups& groups) {
     return {tape.fail("live_rows", fine.error().message), nullptr};
   const std::size_t rows = groups.rows();
   if (rows != tape.rows(x))
-    return {tape.fail("live_rows",
-                      "the groups have " + std::to_string(rows) + " rows, x is " + tape.shape(x)),
-            nullptr};
+    return {
+        tape.fail("live_rows", "the groups have " + std::to_string(rows) + " rows, x is " + tape.shape(x)),
+        nullptr};
   if (groups.alive == nullptr && groups.sizes != nullptr) return {x, groups.sizes};
   auto* sizes = tape.arena().template allocate<std::int32_t>(groups.count);
   auto* indices = tape.arena().template allocate<std::int32_t>(rows);
@@ -43,7 +43,8 @@ LiveRows live_rows(Tape<S>& tape, Var x, const RowGroups& groups) {
   return {count == rows ? x : tape.gather_rows(x, indices, count), sizes};
 }
 
-/// The rows of `live` at the places they had among all: [live x cols] -> [groups.rows() x cols], zeros elsewhere.
+/// The rows of `live` at the places they had among all: [live x cols] -> [groups.rows() x cols], zeros
+/// elsewhere.
 template <class S>
 Var spread_rows(Tape<S>& tape, Var live, const RowGroups& groups) {
   if (!tape.known("spread_rows", live)) return {};
@@ -55,8 +56,8 @@ Var spread_rows(Tape<S>& tape, Var live, const RowGroups& groups) {
   return tape.gather_rows(live, indices, rows);
 }
 
-/// Mean of the rows of each group that count: x [groups.rows() x cols] -> [groups x cols], zeros where there is
-/// none.
+/// Mean of the rows of each group that count: x [groups.rows() x cols] -> [groups x cols], zeros where there
+/// is none.
 template <class S>
 Var set_mean(Tape<S>& tape, Var x, const RowGroups& groups) {
   const LiveRows live = live_rows(tape, x, groups);

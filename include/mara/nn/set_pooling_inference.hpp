@@ -32,8 +32,8 @@ void set_mean(const S* x, std::size_t cols, const RowGroups& groups, S* out) noe
   }
 }
 
-/// out[groups x cols]: largest number of each column among the rows of each group that count, zeros where there is
-/// none, NaN where there is one; x is [groups.rows() x cols].
+/// out[groups x cols]: largest number of each column among the rows of each group that count, zeros where
+/// there is none, NaN where there is one; x is [groups.rows() x cols].
 template <class S>
 void set_max(const S* x, std::size_t cols, const RowGroups& groups, S* out) noexcept {
   std::size_t begin = 0;

@@ -19,9 +19,10 @@ struct SgdConfig {
   double max_gradient_norm = 0.0;  ///< global norm to clip to; 0: no clipping
 };
 
-/// Gradient descent: velocity = momentum velocity + g, and the parameters go back by learning_rate velocity, or by
-/// learning_rate (g + momentum velocity) with nesterov (Sutskever et al., "On the importance of initialization and
-/// momentum in deep learning", ICML 2013, in the form that evaluates the gradient at the parameters).
+/// Gradient descent: velocity = momentum velocity + g, and the parameters go back by learning_rate velocity,
+/// or by learning_rate (g + momentum velocity) with nesterov (Sutskever et al., "On the importance of
+/// initialization and momentum in deep learning", ICML 2013, in the form that evaluates the gradient at the
+/// parameters).
 template <class S>
 class Sgd {
  public:
