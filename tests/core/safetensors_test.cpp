@@ -404,14 +404,16 @@ TEST_CASE("paths that cannot be read or written are errors with their reason", "
   const auto missing = SafetensorsFile::open(folder.path / "none");
   REQUIRE_FALSE(missing);
   CHECK(missing.error().code == ErrorCode::kIo);
-  CHECK(missing.error().message ==
-        (folder.path / "none").string() + ": cannot be opened: No such file or directory");
+  CHECK(missing.error().message == (folder.path / "none").string() + ": no such file");
   const auto directory = SafetensorsFile::open(folder.path);
   REQUIRE_FALSE(directory);
   CHECK(directory.error().code == ErrorCode::kIo);
+  CHECK(directory.error().message == folder.path.string() + ": is a directory");
   const Status unwritten = small_writer().write(folder.path / "none" / "file");
   REQUIRE_FALSE(unwritten);
   CHECK(unwritten.error().code == ErrorCode::kIo);
+  CHECK(unwritten.error().message ==
+        (folder.path / "none" / "file").string() + ": cannot be written: No such file or directory");
   std::filesystem::create_directories(folder.path / "taken" / "inside");
   CHECK_FALSE(small_writer().write(folder.path / "taken"));
   CHECK_FALSE(std::filesystem::exists(folder.path / "taken.partial"));

@@ -25,4 +25,4 @@ if "$work/embed_actor" "$work/no-such-file" 2>"$work/error"; then
   echo 'embed_actor accepts a file that does not exist'
   exit 1
 fi
-grep -q 'no-such-file: cannot be opened' "$work/error"
+grep -q 'no-such-file: no such file' "$work/error"

@@ -303,7 +303,7 @@ class Mutator {
         "\n", "F32", "F64",   "BF16",   "I64",   "dtype",  "\"shape\":", "\"data_offsets\":[0,0]", "\"__metadata__\":{}",
         "\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},", "\xC3\xA9", "\xED\xA0\x80"};
     const std::string text = kTokens[below(kTokens.size())];
-    json.insert(random_.below(4) == 0 ? 1 : below(json.size() + 1), text);
+    json.insert(random_.below(4) == 0 && !json.empty() ? 1 : below(json.size() + 1), text);
   }
 
   /// NaN, infinity and the like among the numbers.

@@ -100,7 +100,7 @@ TEST_CASE("model files that cannot be read or written") {
   CHECK(contains(mara::load_workload_model(file.path()).error().message, file.path() + ": not valid JSON"));
   CHECK(contains(mara::load_workload_model("/nonexistent.json").error().message, "no such file"));
   CHECK(mara::save_workload_model(small_model(), "/nonexistent/m.json").error().message ==
-        "/nonexistent/m.json: cannot be written");
+        "/nonexistent/m.json: cannot be written: No such file or directory");
 }
 
 TEST_CASE("fit_to_file writes a model that says where it came from, and nothing on error") {

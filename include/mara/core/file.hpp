@@ -2,6 +2,8 @@
 // Files as bytes, through the C library: <fstream> and <filesystem> would cost a program that deploys an actor
 // more compile time than all the rest of it.
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -42,9 +44,25 @@ template <class P>
 concept PathLike = std::is_constructible_v<FilePath, const P&>;
 
 namespace detail {
-/// kIo: "path: what: why", where errno says why.
-inline Error file_error(const FilePath& path, const char* what, int why) {
-  return Error{ErrorCode::kIo, path.string() + ": " + what + ": " + std::strerror(why)};
+/// kIo: "path: cannot be read: why", where `why` is an errno. The two usual ones read "path: no such file" and
+/// "path: is a directory".
+inline Error read_error(const FilePath& path, int why) {
+  const char* usual = why == ENOENT ? "no such file" : why == EISDIR ? "is a directory" : nullptr;
+  if (usual != nullptr) return Error{ErrorCode::kIo, path.string() + ": " + usual};
+  return Error{ErrorCode::kIo, path.string() + ": cannot be read: " + std::strerror(why)};
+}
+inline Error write_error(const FilePath& path, int why) {
+  return Error{ErrorCode::kIo, path.string() + ": cannot be written: " + std::strerror(why)};
+}
+/// Writes all parts into a file. 0, or the errno of what went wrong.
+inline int write_parts(const char* path, std::initializer_list<std::string_view> parts) {
+  std::FILE* file = std::fopen(path, "wb");
+  if (file == nullptr) return errno;
+  int why = 0;
+  for (const std::string_view part : parts)
+    if (why == 0 && !part.empty() && std::fwrite(part.data(), 1, part.size(), file) != part.size()) why = errno;
+  if (std::fclose(file) != 0 && why == 0) why = errno;
+  return why;
 }
 }  // namespace detail
 
@@ -62,7 +80,7 @@ class InputFile {
   Status open(const FilePath& path) {
     path_ = path;
     file_ = std::fopen(path.c_str(), "rb");
-    return file_ != nullptr ? Status() : detail::file_error(path, "cannot be opened", errno);
+    return file_ != nullptr ? Status() : detail::read_error(path, errno);
   }
 
   /// Appends the next `most` bytes to `bytes`, fewer only where the file ends. Memory grows with what is
@@ -76,7 +94,7 @@ class InputFile {
       try {
         bytes.resize(begin + chunk);
       } catch (...) {
-        return detail::file_error(path_, "cannot be read", ENOMEM);
+        return detail::read_error(path_, ENOMEM);
       }
       const std::size_t got = std::fread(bytes.data() + begin, 1, chunk, file_);
       bytes.resize(begin + got);
@@ -85,7 +103,7 @@ class InputFile {
         chunk *= 2;
         continue;
       }
-      if (std::ferror(file_)) return detail::file_error(path_, "cannot be read", errno);
+      if (std::ferror(file_)) return detail::read_error(path_, errno);
       break;
     }
     return {};
@@ -98,6 +116,11 @@ class InputFile {
   FilePath path_ = "";
 };
 
+/// What follows the last '/' of a path: "trace.csv" of "data/trace.csv".
+inline std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 /// Appends the bytes of a whole file. Errors: kIo.
 inline Status read_file(const FilePath& path, std::string& bytes) {
   InputFile file;
@@ -106,30 +129,21 @@ inline Status read_file(const FilePath& path, std::string& bytes) {
 }
 
 /// Writes `first`, `second` and `third` into a file beside `path` and renames it, so that a reader sees the old
-/// file or the new one. Errors: kIo; nothing is left behind.
+/// file or the new one; a device or a pipe is written directly. Errors: kIo; nothing is left behind.
 inline Status write_file(const FilePath& path, std::string_view first, std::string_view second = {},
                          std::string_view third = {}) {
-  const FilePath partial(path.string() + ".partial");
-  std::FILE* file = std::fopen(partial.c_str(), "wb");
-  if (file == nullptr) return detail::file_error(partial, "cannot be written", errno);
-  bool written = true;
-  for (const std::string_view part : {first, second, third})
-    if (!part.empty()) written = written && std::fwrite(part.data(), 1, part.size(), file) == part.size();
-  int why = errno;
-  if (std::fclose(file) != 0) {
-    if (written) why = errno;
-    written = false;
+  struct stat there {};
+  const bool exists = ::stat(path.c_str(), &there) == 0;
+  if (exists && !S_ISREG(there.st_mode)) {
+    const int why = S_ISDIR(there.st_mode) ? EISDIR : detail::write_parts(path.c_str(), {first, second, third});
+    return why == 0 ? Status() : detail::write_error(path, why);
   }
-  if (!written) {
-    std::remove(partial.c_str());
-    return detail::file_error(partial, "cannot be written", why);
-  }
-  if (std::rename(partial.c_str(), path.c_str()) != 0) {
-    why = errno;
-    std::remove(partial.c_str());
-    return detail::file_error(path, "cannot be replaced", why);
-  }
-  return {};
+  const std::string partial = path.string() + ".partial";
+  int why = detail::write_parts(partial.c_str(), {first, second, third});
+  if (why == 0 && std::rename(partial.c_str(), path.c_str()) != 0) why = errno;
+  if (why == 0) return {};
+  std::remove(partial.c_str());
+  return detail::write_error(path, why);
 }
 
 }  // namespace mara

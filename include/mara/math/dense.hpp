@@ -32,14 +32,19 @@ void product(const S* in, std::size_t rows, Matrix<const S> m, S* out) noexcept 
 }
 
 /// d_in[rows x m.rows] = dz[rows x m.cols] m^T, added to what is there when `accumulate`. workspace:
-/// PanelLayout::size(m.cols, m.rows) numbers.
+/// dense_workspace_size(m.rows, m.cols) numbers: m is transposed one panel after the other, which then still is in
+/// a near cache when it is used.
 template <class S>
 void product_with_transpose(const S* dz, std::size_t rows, Matrix<const S> m, S* workspace, bool accumulate,
                             S* d_in) noexcept {
-  transpose_to_panels(m, workspace);
-  gemm<false>(rows, dz, m.cols, Matrix<const S>{workspace, m.cols, m.rows, Storage::kPanels},
-              Matrix<const S>{accumulate ? d_in : nullptr, rows, m.rows, Storage::kRowMajor},
-              Matrix<S>{d_in, rows, m.rows, Storage::kRowMajor});
+  for (std::size_t first = 0; first < m.rows; first += PanelLayout::kWidth) {
+    const std::size_t count = detail::smaller(m.rows - first, PanelLayout::kWidth);
+    transpose_to_panels(m, first, count, workspace);
+    // The matrices of all columns, of which gemm() sees those of this panel.
+    const Matrix<S> to{d_in + first, rows, m.rows, Storage::kRowMajor};
+    gemm<false>(rows, dz, m.cols, Matrix<const S>{workspace, m.cols, count, Storage::kPanels},
+                Matrix<const S>{accumulate ? to.data : nullptr, rows, m.rows, Storage::kRowMajor}, to);
+  }
 }
 
 /// to[a_cols x b_cols] = a^T b for row-major a[rows x a_cols] and b[rows x b_cols], added to what is there when
@@ -89,7 +94,7 @@ void dense_forward(const S* in, std::size_t rows, std::size_t inputs, std::size_
 
 /// Numbers of workspace that dense_input_gradient needs.
 constexpr std::size_t dense_workspace_size(std::size_t inputs, std::size_t outputs) noexcept {
-  return PanelLayout::size(outputs, inputs);
+  return PanelLayout::size(outputs, inputs < PanelLayout::kWidth ? inputs : PanelLayout::kWidth);
 }
 
 /// d_in[rows x inputs] = dz[rows x outputs] weights^T, added to what is there when `accumulate`. `weights` lie

@@ -205,7 +205,7 @@ void pack_panel(Product<S>& x, std::size_t vectors, S* packed) noexcept {
 
 }  // namespace detail
 
-/// c[rows x cols] = start + a b, where b is [depth x cols] and a is [rows x depth], or [depth x rows] when
+/// c[rows x cols] = start + a b, where b is [depth x cols] (start and c may have more columns) and a is [rows x depth], or [depth x rows] when
 /// kTransposed; a is row-major, its rows a_stride numbers apart. `start`: first values of the sums: data null for
 /// zeros, rows == 1 for one row used by all, c itself to accumulate. c must not overlap a or b. `pack`: copy the
 /// panels of a wide row-major b to contiguous memory first. The bits of an element depend on depth, cols, its row

@@ -38,27 +38,28 @@ MARA_INLINE void transpose_block(V (&rows)[kLanes]) noexcept {
 
 }  // namespace detail
 
-/// Panels of the transpose of m: PanelLayout::size(m.cols, m.rows) numbers, padding included.
+/// Panels of the transpose of `count` rows of m from row `first` on: PanelLayout::size(m.cols, count) numbers,
+/// padding included.
 template <class S>
-void transpose_to_panels(Matrix<const S> m, S* transposed) noexcept {
+void transpose_to_panels(Matrix<const S> m, std::size_t first, std::size_t count, S* transposed) noexcept {
   using V = simd::Vec<S>;
   constexpr std::size_t kW = simd::kLanes<S>;
   static_assert(PanelLayout::kAlign % kW == 0, "a padded row is made of whole vectors");
-  const Matrix<S> to{transposed, m.cols, m.rows, Storage::kPanels};
+  const Matrix<S> to{transposed, m.cols, count, Storage::kPanels};
   for (std::size_t o = 0; o < m.cols; o += kW) {
     const std::size_t outputs = m.cols - o < kW ? m.cols - o : kW;
     const std::size_t from_stride = m.stride(o);
-    for (std::size_t i = 0; i < PanelLayout::padded(m.rows); i += kW) {
-      const S* from = m.at(o) + i * from_stride;
+    for (std::size_t i = 0; i < PanelLayout::padded(count); i += kW) {
+      const S* from = m.at(o) + (first + i) * from_stride;
       const std::size_t to_stride = to.stride(i);
       S* into = to.at(i) + o * to_stride;
       V block[kW];
-      if (i + kW <= m.rows && outputs == kW) {
+      if (i + kW <= count && outputs == kW) {
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < kW; ++r) block[r] = simd::load(from + r * from_stride);
       } else {
         for (std::size_t r = 0; r < kW; ++r)
-          block[r] = i + r < m.rows ? simd::load_partial(from + r * from_stride, outputs) : V{};
+          block[r] = i + r < count ? simd::load_partial(from + r * from_stride, outputs) : V{};
       }
       detail::transpose_block<1>(block);
       if (outputs == kW) {

@@ -5,15 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "mara/core/file.hpp"
 #include "mara/core/result.hpp"
 
 namespace mara {
@@ -21,14 +19,8 @@ namespace mara {
 /// Reads a whole text file. Errors: kIo for what is missing, a directory or unreadable; kParse for an empty
 /// file or one with NUL bytes (not text).
 inline Result<std::string> read_text_file(const std::string& path) {
-  std::error_code ec;
-  const auto status = std::filesystem::status(path, ec);
-  if (!std::filesystem::exists(status)) return Error{ErrorCode::kIo, path + ": no such file"};
-  if (std::filesystem::is_directory(status)) return Error{ErrorCode::kIo, path + ": is a directory"};
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kIo, path + ": cannot be opened for reading"};
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return Error{ErrorCode::kIo, path + ": cannot be read"};
+  std::string text;
+  if (const Status read = read_file(path, text); !read) return read.error();
   if (text.empty()) return Error{ErrorCode::kParse, path + ": the file is empty"};
   if (const auto nul = text.find('\0'); nul != std::string::npos)
     return Error{ErrorCode::kParse,

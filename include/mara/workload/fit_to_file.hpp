@@ -1,9 +1,9 @@
 #pragma once
 // From a trace file to a workload model file: what `mara-lab trace FILE --format F --fit OUT` does.
 
-#include <filesystem>
 #include <string>
 
+#include "mara/core/file.hpp"
 #include "mara/core/result.hpp"
 #include "mara/workload/dense_start.hpp"
 #include "mara/workload/fit.hpp"
@@ -15,19 +15,21 @@ namespace mara {
 /// Reads the trace, fits a model to its dense part (dense_start()) and writes it, with its goodness of fit
 /// and the command that repeats it; the model is called after the output file. Nothing is written on error.
 /// Errors: those of read_trace, fit and save_workload_model.
-inline Result<void> fit_to_file(const std::string& trace_path, TraceFormat format,
-                                const std::string& out_path) {
+template <class Json = nlohmann::ordered_json>
+Result<void> fit_to_file(const std::string& trace_path, TraceFormat format, const std::string& out_path) {
   auto trace = read_trace(trace_path, format);
   if (!trace) return trace.error();
   FitOptions options;
   options.from_s = dense_start(*trace);
   auto model = fit(*trace, options);
   if (!model) return Error{model.error().code, trace_path + ": " + model.error().message};
-  const std::filesystem::path out(out_path);
-  model->name = out.stem().string();
+  const std::string file = file_name(out_path);
+  // Without the extension; a name that begins with its only dot has none.
+  const std::size_t dot = file.rfind('.');
+  model->name = dot == 0 ? file : file.substr(0, dot);
   model->origin.command = "mara-lab trace " + trace->source + " --format " + std::string(to_string(format)) +
-                          " --fit " + out.filename().string();
-  return save_workload_model(*model, out_path);
+                          " --fit " + file;
+  return save_workload_model<Json>(*model, out_path);
 }
 
 }  // namespace mara

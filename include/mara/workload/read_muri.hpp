@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <utility>
@@ -36,7 +35,7 @@ inline Result<Trace> read_muri(const std::string& path) {
     return ok.error();
 
   Trace trace;
-  trace.source = std::filesystem::path(path).filename().string();
+  trace.source = file_name(path);
   std::set<std::int64_t> seen;
   for (;;) {
     auto row = csv.next();

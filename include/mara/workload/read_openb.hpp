@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <numeric>
 #include <set>
@@ -43,7 +42,7 @@ inline Result<Trace> read_openb(const std::string& path) {
     return ok.error();
 
   Trace trace;
-  trace.source = std::filesystem::path(path).filename().string();
+  trace.source = file_name(path);
   std::set<std::int64_t> seen;
   for (;;) {
     auto row = csv.next();

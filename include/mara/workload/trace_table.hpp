@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 #include <xtensor/xtensor.hpp>
-#include <xtensor/xview.hpp>
 
 #include "mara/workload/trace.hpp"
 
@@ -32,18 +31,18 @@ inline TraceTable trace_table(std::span<const TraceJob> jobs) {
 
 /// One column as a vector.
 inline std::vector<double> column(const TraceTable& table, TraceColumn which) {
-  const auto view = xt::view(table, xt::all(), static_cast<std::size_t>(which));
-  return std::vector<double>(view.begin(), view.end());
+  std::vector<double> values(table.shape(0));
+  for (std::size_t row = 0; row < values.size(); ++row) values[row] = table(row, which);
+  return values;
 }
 
 /// Differences between consecutive submissions; one less than the rows.
 inline std::vector<double> interarrivals(const TraceTable& table) {
-  const std::size_t rows = table.shape(0);
-  if (rows < 2) return {};
-  const xt::xtensor<double, 1> gaps =
-      xt::view(table, xt::range(std::size_t{1}, rows), static_cast<std::size_t>(kSubmitColumn)) -
-      xt::view(table, xt::range(std::size_t{0}, rows - 1), static_cast<std::size_t>(kSubmitColumn));
-  return std::vector<double>(gaps.begin(), gaps.end());
+  if (table.shape(0) < 2) return {};
+  std::vector<double> gaps(table.shape(0) - 1);
+  for (std::size_t row = 0; row < gaps.size(); ++row)
+    gaps[row] = table(row + 1, kSubmitColumn) - table(row, kSubmitColumn);
+  return gaps;
 }
 
 /// Number of times in each whole window of `window_s` from the first to the last time. `times` must not fall.

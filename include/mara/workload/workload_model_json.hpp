@@ -1,10 +1,10 @@
 #pragma once
-// Workload models as JSON files. The one header of this folder that needs nlohmann-json.
+// Workload models as JSON files. The one header of this folder that needs nlohmann-json. What works on JSON is a
+// template over its type, so that a program which includes this and reads no model does not compile a JSON parser.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "mara/core/file.hpp"
 #include "mara/core/result.hpp"
 #include "mara/workload/csv.hpp"
 #include "mara/workload/workload_model.hpp"
@@ -25,12 +26,11 @@ inline constexpr const char* kWorkloadModelFormat = "mara workload model 1";
 
 namespace detail {
 
-using OrderedJson = nlohmann::ordered_json;
-
 /// A place in a JSON document. The first error met anywhere is kept; reads after it give zero values.
+template <class Json>
 class JsonPlace {
  public:
-  JsonPlace(const OrderedJson& value, std::string path, Status& status)
+  JsonPlace(const Json& value, std::string path, Status& status)
       : value_(&value), path_(std::move(path)), status_(&status) {}
 
   /// Checks that this is an object with exactly these keys.
@@ -46,7 +46,7 @@ class JsonPlace {
 
   /// Member of an object.
   JsonPlace operator[](std::string_view key) const {
-    static const OrderedJson kNothing;
+    static const Json kNothing;
     if (!value_->is_object()) return {kNothing, path_, *status_};
     const auto found = value_->find(std::string(key));
     return {found == value_->end() ? kNothing : *found, child(key).path_, *status_};
@@ -63,15 +63,15 @@ class JsonPlace {
 
   double number() const {
     if (!value_->is_number()) return fail("must be a number"), 0.0;
-    return value_->get<double>();
+    return value_->template get<double>();
   }
 
   std::int64_t integer() const {
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (!value_->is_number_integer() ||
-        (value_->is_number_unsigned() && value_->get<std::uint64_t>() > kMost))
+        (value_->is_number_unsigned() && value_->template get<std::uint64_t>() > kMost))
       return fail("must be a whole number"), 0;
-    return value_->get<std::int64_t>();
+    return value_->template get<std::int64_t>();
   }
 
   int small_integer() const {
@@ -88,7 +88,7 @@ class JsonPlace {
 
   std::string text() const {
     if (!value_->is_string()) return fail("must be a string"), std::string{};
-    return value_->get<std::string>();
+    return value_->template get<std::string>();
   }
 
   std::vector<double> numbers() const {
@@ -108,35 +108,37 @@ class JsonPlace {
     return {*value_, path_.empty() ? std::string(key) : path_ + "." + std::string(key), *status_};
   }
 
-  const OrderedJson* value_;
+  const Json* value_;
   std::string path_;
   Status* status_;
 };
 
 /// Parses JSON, refusing a key that appears twice in one object.
-inline Result<OrderedJson> parse_json(const std::string& text) {
+template <class Json>
+Result<Json> parse_json(const std::string& text) {
   std::vector<std::set<std::string>> keys;
   std::string twice;
-  const OrderedJson::parser_callback_t watch = [&](int, OrderedJson::parse_event_t event,
-                                                   OrderedJson& parsed) {
-    if (event == OrderedJson::parse_event_t::object_start) keys.emplace_back();
-    if (event == OrderedJson::parse_event_t::object_end) keys.pop_back();
-    if (event == OrderedJson::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second &&
-        twice.empty())
-      twice = parsed.get<std::string>();
+  using Event = typename Json::parse_event_t;
+  const typename Json::parser_callback_t watch = [&](int, Event event, Json& parsed) {
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event != Event::key) return true;
+    const auto key = parsed.template get<std::string>();
+    if (!keys.back().insert(key).second && twice.empty()) twice = key;
     return true;
   };
   try {
-    OrderedJson document = OrderedJson::parse(text, watch);
+    Json document = Json::parse(text, watch);
     if (!twice.empty()) return Error{ErrorCode::kParse, "key '" + twice + "': appears twice"};
     return document;
-  } catch (const nlohmann::json::exception& problem) {
+  } catch (const typename Json::exception& problem) {
     return Error{ErrorCode::kParse, std::string("not valid JSON: ") + problem.what()};
   }
 }
 
 /// JSON text with objects over several lines and arrays of plain values on one.
-inline void write_json(const OrderedJson& value, int depth, std::string& out) {
+template <class Json>
+void write_json(const Json& value, int depth, std::string& out) {
   const bool flat = std::none_of(value.begin(), value.end(), [](const auto& v) { return v.is_structured(); });
   if (!value.is_structured() || value.empty()) {
     out += value.dump();
@@ -154,7 +156,7 @@ inline void write_json(const OrderedJson& value, int depth, std::string& out) {
     if (!first) out += one_line ? ", " : ",";
     first = false;
     out += line_break;
-    if (value.is_object()) out += OrderedJson(item.key()).dump() + ": ";
+    if (value.is_object()) out += Json(item.key()).dump() + ": ";
     write_json(item.value(), depth + 1, out);
   }
   if (!one_line) out += "\n" + std::string(static_cast<std::size_t>(2 * depth), ' ');
@@ -164,10 +166,10 @@ inline void write_json(const OrderedJson& value, int depth, std::string& out) {
 }  // namespace detail
 
 /// The JSON text of a model; equal models give equal text.
-inline std::string workload_model_to_json(const WorkloadModel& model) {
-  using detail::OrderedJson;
-  OrderedJson regimes = OrderedJson::array(), shapes = OrderedJson::array(), durations = OrderedJson::array();
-  OrderedJson models = OrderedJson::array(), priorities = OrderedJson::array();
+template <class Json = nlohmann::ordered_json>
+std::string workload_model_to_json(const WorkloadModel& model) {
+  Json regimes = Json::array(), shapes = Json::array(), durations = Json::array();
+  Json models = Json::array(), priorities = Json::array();
   for (const GapRegime& regime : model.regimes)
     regimes.push_back({{"next", regime.next},
                        {"repeat_shape", regime.repeat_shape},
@@ -183,7 +185,7 @@ inline std::string workload_model_to_json(const WorkloadModel& model) {
     models.push_back({{"model", share.model}, {"probability", share.probability}});
   for (const PriorityShare& share : model.priorities)
     priorities.push_back({{"priority", share.priority}, {"probability", share.probability}});
-  const OrderedJson document{{"format", kWorkloadModelFormat},
+  const Json document{{"format", kWorkloadModelFormat},
                              {"name", model.name},
                              {"origin",
                               {{"trace", model.origin.trace},
@@ -222,11 +224,12 @@ inline std::string workload_model_to_json(const WorkloadModel& model) {
 /// Reads a model from JSON text, strictly. Errors (kParse and those of check_workload_model) name the key:
 /// text that is no JSON, unknown, missing or repeated key, wrong type, number out of its domain, falling
 /// quantiles.
-inline Result<WorkloadModel> workload_model_from_json(const std::string& text) {
-  auto document = detail::parse_json(text);
+template <class Json = nlohmann::ordered_json>
+Result<WorkloadModel> workload_model_from_json(const std::string& text) {
+  auto document = detail::parse_json<Json>(text);
   if (!document) return document.error();
   Status status;
-  const detail::JsonPlace root(*document, "", status);
+  const detail::JsonPlace<Json> root(*document, "", status);
   root.keys({"format", "name", "origin", "quantile_levels", "arrivals", "jobs", "goodness_of_fit"});
   if (status && root["format"].text() != kWorkloadModelFormat)
     root["format"].fail(std::string("must be \"") + kWorkloadModelFormat + "\"");
@@ -289,21 +292,19 @@ inline Result<WorkloadModel> workload_model_from_json(const std::string& text) {
 }
 
 /// Reads a model file. Errors: those of read_text_file and workload_model_from_json, after the file's name.
-inline Result<WorkloadModel> load_workload_model(const std::string& path) {
+template <class Json = nlohmann::ordered_json>
+Result<WorkloadModel> load_workload_model(const std::string& path) {
   auto text = read_text_file(path);
   if (!text) return text.error();
-  auto model = workload_model_from_json(*text);
+  auto model = workload_model_from_json<Json>(*text);
   if (!model) return Error{model.error().code, path + ": " + model.error().message};
   return model;
 }
 
 /// Writes a model file. Errors: kIo.
-inline Status save_workload_model(const WorkloadModel& model, const std::string& path) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << workload_model_to_json(model);
-  file.close();
-  if (!file) return Error{ErrorCode::kIo, path + ": cannot be written"};
-  return {};
+template <class Json = nlohmann::ordered_json>
+Status save_workload_model(const WorkloadModel& model, const std::string& path) {
+  return write_file(path, workload_model_to_json<Json>(model));
 }
 
 }  // namespace mara
