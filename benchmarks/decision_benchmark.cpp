@@ -2,6 +2,7 @@
 // scheduler that calls mara sees them. Once more by processor time where a decision is long enough for that
 // clock: what other programs and interrupts add is not in it.
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,8 @@
 #include "histogram.hpp"
 #include "mara/core/random.hpp"
 #include "mara/deploy/deploy.hpp"
+#include "mara/deploy/row_actor.hpp"
+#include "mara/deploy/row_actor.hpp"
 #include "report.hpp"
 
 namespace {
@@ -126,24 +129,20 @@ class ActorDecision {
 // --- From rows of observations: what is left when the caller has them
 // ------------------------------------------------
 
-/// Observation rows in, one legal action for each agent out, claimed at the ledger in turn: `Network` with as
-/// many outputs as TieredRequest<Types> has options, or more, which are never legal. kSampled: drawn from the
-/// policy, otherwise its mode.
+/// deploy::RowActor as a scheduler with observations of its own calls it. kSampled: options drawn from the policy,
+/// otherwise its mode.
 template <class Network, int Types, bool kSampled>
 class RowDecision {
-  using Arbiter = SequentialArbiter<Types>;
-  static constexpr int kOptions = static_cast<int>(Network::kOutputs);
-  static_assert(kOptions >= TieredRequest<Types>::kOptions);
+  using Actor = deploy::RowActor<Network, Types>;
 
  public:
   explicit RowDecision(std::size_t agents)
       : scene_(scene_of(agents, Types)),
         view_(scene_.view()),
         allocation_(scene_.cluster),
-        network_(random_network<Network>(2)),
+        actor_(Actor::create(random_network<Network>(2), agents).value()),
         rows_(agents * Network::kInputs),
-        logits_(agents * Network::kOutputs),
-        actions_(agents),
+        options_(agents),
         order_(agents) {
     Random random(4);
     for (float& x : rows_) x = static_cast<float>(random.normal());
@@ -160,29 +159,28 @@ class RowDecision {
   }
   void prepare() { allocation_.reset(order_.size()); }
   void decide() noexcept {
-    network_.forward(rows_.data(), order_.size(), logits_.data());
-    for (const std::uint32_t agent : order_) {
-      const OptionMask mask = Arbiter::mask(view_, agent, allocation_);
-      const MaskedCategorical<kOptions> policy(&logits_[agent * Network::kOutputs], mask);
-      actions_[agent] = kSampled ? policy.sample(random_) : policy.mode();
-      Arbiter::claim(view_, agent, actions_[agent], allocation_);
+    if constexpr (kSampled) {
+      trusted_ = actor_.sample(rows_.data(), order_, view_, allocation_, options_, random_) && trusted_;
+    } else {
+      trusted_ = actor_.decide(rows_.data(), order_, view_, allocation_, options_) && trusted_;
     }
   }
   bool trusted() const noexcept {
-    for (const int action : actions_)
-      if (action < 0) return false;
-    return true;
+    for (const int option : options_)
+      if (option < 0) return false;
+    return trusted_;
   }
 
  private:
   Scene scene_;
   DecisionView view_;
   Allocation allocation_;
-  Network network_;
-  AlignedVector<float> rows_, logits_;
-  std::vector<int> actions_;
+  Actor actor_;
+  AlignedVector<float> rows_;
+  std::vector<int> options_;
   std::vector<std::uint32_t> order_;
   Random random_{5};
+  bool trusted_ = true;
 };
 
 // --- Measuring

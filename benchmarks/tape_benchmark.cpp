@@ -1,5 +1,6 @@
 // What the tape costs: a training step on it against the same step written by hand with the same kernels.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>

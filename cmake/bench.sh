@@ -5,6 +5,7 @@
 #   torch        the same networks in libtorch, where that is found
 #   tape         what the tape costs over backpropagation written by hand
 #   decision     quantiles of the time for one decision
+#   ppo          PPO on the pendulum: steps a second, and what was learnt
 #   kernel, environment, update, simulation   with Google Benchmark
 #   compile time of the headers
 # Writes Markdown to benchmarks/results/<cpu>.md, with CXX set to <cpu>-<compiler>.md. A full run measures for some
@@ -26,7 +27,7 @@ while [ $# -gt 0 ]; do
     ;;
   --output=*) output=${1#*=} ;;
   -h | --help)
-    sed -n '2,11s/^# //p' "$0"
+    sed -n '2,13s/^# //p' "$0"
     exit 0
     ;;
   *)
@@ -83,7 +84,7 @@ trap 'rm -f "$partial"' EXIT
   echo
 } >"$partial"
 
-for name in limits torch tape decision; do
+for name in limits torch tape decision ppo; do
   program=$build/bin/${name}_benchmark
   if [ ! -x "$program" ]; then
     say "no ${name}_benchmark"

@@ -326,8 +326,8 @@ TEST_CASE("JSON that is no header is refused with its place", "[safetensors]") {
   CHECK(header_error("{}   ").empty());
   CHECK(header_error("") == "header: does not begin with '{'");
   CHECK(header_error(" {}") == "header: does not begin with '{'");
-  CHECK(header_error("{} {}") == "header, byte 3: there is more than one object");
-  CHECK(header_error("{}\n") == "header, byte 2: there is more than one object");
+  CHECK(header_error("{} {}") == "header, byte 3: there is more than one value");
+  CHECK(header_error("{}\n") == "header, byte 2: there is more than one value");
   CHECK(header_error("{") == "header, byte 1: expected '\"'");
   CHECK(header_error("{\"a\"}") == "header, byte 4: expected ':'");
   const std::string good = tensor("t", "F32", "[1]", "[0,4]");

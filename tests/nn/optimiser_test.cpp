@@ -185,7 +185,7 @@ TEMPLATE_TEST_CASE("every optimiser clips by the global norm without touching th
   });
 }
 
-TEST_CASE("moments of silent units become zero, not subnormal", "[nn][optimiser]") {
+TEST_CASE("SGD and RMSprop: moments of silent units become zero, not subnormal", "[nn][optimiser]") {
   mara::Sgd<float> sgd(1, {.momentum = 0.9});
   mara::RmsProp<float> rms(1, {.alpha = 0.9});
   float x = 0.0f;

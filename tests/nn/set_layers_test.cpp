@@ -353,7 +353,7 @@ TEST_CASE("the order of the agents does not matter to a pool and moves with self
   layer.initialise(random);
   const auto x = normal_numbers<double>(6 * 4, 4);
   std::vector<double> turned(x.rbegin(), x.rend());
-  for (std::size_t r = 0; r < 6; ++r) std::reverse(turned.begin() + r * 4, turned.begin() + r * 4 + 4);
+  for (int r = 0; r < 6; ++r) std::reverse(turned.begin() + r * 4, turned.begin() + r * 4 + 4);
   const RowGroups groups{.count = 1, .rows_each = 6};
   std::vector<double> a(8), b(8), c(48), d(48);
   REQUIRE(pool.inference(6).forward(x.data(), groups, a.data()));

@@ -1,6 +1,6 @@
 #pragma once
-// Reads the few kinds of JSON that headers of files are made of: objects, arrays, strings and natural numbers. The
-// caller says what may stand where, so nothing nests deeper than the caller's code.
+// Reads JSON piece by piece (RFC 8259). The caller says what may stand where, so nothing nests deeper than the caller's
+// code.
 
 #include <cstddef>
 #include <cstdint>
@@ -55,11 +55,12 @@ inline void append_json_string(std::string& json, std::string_view text) {
 /// A place in a JSON text. Every function reads one thing and moves on, or returns false and keeps the error.
 class JsonCursor {
  public:
-  explicit JsonCursor(std::string_view text) : text_(text) {}
+  /// `where`: what messages call the text.
+  explicit JsonCursor(std::string_view text, std::string_view where = "header, ") : text_(text), where_(where) {}
 
   /// Notes what is wrong here; returns false.
   bool fail(std::string_view what) {
-    message_ = "header, byte " + std::to_string(at_) + ": ";
+    message_ = std::string(where_) + "byte " + std::to_string(at_) + ": ";
     message_ += what;
     return false;
   }
@@ -101,12 +102,27 @@ class JsonCursor {
     if (text_[begin] == '0' && at_ - begin > 1) return fail("a number with a leading zero");
     return true;
   }
+  /// Any number: its text, which is a JSON number.
+  bool number(std::string_view& text);
+  /// The next character that is no blank, not taken; 0 at the end.
+  char peek() noexcept {
+    skip_blanks();
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  /// "true", "false" or "null".
+  bool word(std::string_view expected) {
+    skip_blanks();
+    if (text_.substr(at_, expected.size()) != expected) return fail("expected a value");
+    at_ += expected.size();
+    return true;
+  }
   /// A string, its escapes resolved; UTF-8.
   bool string(std::string& value);
-  /// The end of the text; only spaces may be left.
-  bool finish() {
+  /// The end of the text; only spaces may be left, or any blanks.
+  bool finish(bool any_blanks = false) {
+    if (any_blanks) skip_blanks();
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    return at_ == text_.size() || fail("there is more than one object");
+    return at_ == text_.size() || fail("there is more than one value");
   }
 
  private:
@@ -125,10 +141,36 @@ class JsonCursor {
   bool escape(std::string& value);
   bool hexadecimal(std::uint32_t& unit);
 
-  std::string_view text_;
+  std::string_view text_, where_;
   std::size_t at_ = 0;
   std::string message_;
 };
+
+inline bool JsonCursor::number(std::string_view& text) {
+  skip_blanks();
+  const std::size_t begin = at_;
+  const auto at_digit = [this] { return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; };
+  const auto at_one_of = [this](char a, char b) { return at_ < text_.size() && (text_[at_] == a || text_[at_] == b); };
+  const auto digits = [&] {
+    const std::size_t first = at_;
+    while (at_digit()) ++at_;
+    return at_ > first;
+  };
+  if (at_one_of('-', '-')) ++at_;
+  const std::size_t whole = at_;
+  bool good = digits() && (text_[whole] != '0' || at_ == whole + 1);
+  if (good && at_one_of('.', '.')) {
+    ++at_;
+    good = digits();
+  }
+  if (good && at_one_of('e', 'E')) {
+    ++at_;
+    if (at_one_of('+', '-')) ++at_;
+    good = digits();
+  }
+  text = text_.substr(begin, at_ - begin);
+  return good || fail("expected a value");
+}
 
 inline bool JsonCursor::string(std::string& value) {
   if (!expect('"')) return false;

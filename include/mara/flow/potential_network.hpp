@@ -78,8 +78,8 @@ struct PotentialShape {
   static void transpose(const S* storage, S* to) noexcept {
     for (std::size_t l = 1; l <= kHidden; ++l)
       math::transpose_to_panels(
-          math::Matrix<const S>{storage + Mlp::offset(l - 1), width(l - 1), width(l), Storage::kPanels},
-          to + transposed(l));
+          math::Matrix<const S>{storage + Mlp::offset(l - 1), width(l - 1), width(l), Storage::kPanels}, 0,
+          width(l - 1), to + transposed(l));
   }
 
   /// a from x [rows x kInputs].

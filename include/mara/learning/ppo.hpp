@@ -26,6 +26,7 @@
 #include "mara/math/random_batch.hpp"
 #include "mara/nn/adam.hpp"
 #include "mara/nn/mlp.hpp"
+#include "mara/nn/single_output.hpp"
 
 namespace mara {
 

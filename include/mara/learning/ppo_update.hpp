@@ -56,9 +56,10 @@ Status PpoTrainer<E, H...>::collect(PpoReport& report) {
   truncated_.clear();
   double returns = 0.0;
   const simd::VecF scale = simd::broadcast(static_cast<float>(config_.action_scale));
+  const OutputEvaluation<Actor> actor(actor_);
   environment_.observe(observations_.data());
   for (std::size_t t = 0; t < steps_; ++t) {
-    actor_.forward(observations_.data() + t * n * kObservation, n, means_.data(), actor_workspace_);
+    actor.forward(observations_.data() + t * n * kObservation, n, means_.data(), actor_workspace_);
     float* actions = actions_.data() + t * width;
     for (std::size_t i = 0; i < width; i += simd::kLanes<float>) {
       const std::size_t lanes = std::min(simd::kLanes<float>, width - i);
@@ -101,11 +102,12 @@ Status PpoTrainer<E, H...>::collect(PpoReport& report) {
 template <BatchEnvironment E, std::size_t... H>
 void PpoTrainer<E, H...>::estimate_advantages() {
   const std::size_t n = environments_, all = rows();
-  critic_.forward(observations_.data(), all, values_.data(), critic_workspace_);
+  const OutputEvaluation<Critic> critic(critic_);
+  critic.forward(observations_.data(), all, values_.data(), critic_workspace_);
   std::copy(values_.begin() + static_cast<std::ptrdiff_t>(n), values_.end(), next_values_.begin());
-  critic_.forward(observations_.data() + all * kObservation, n, next_values_.data() + (all - n),
+  critic.forward(observations_.data() + all * kObservation, n, next_values_.data() + (all - n),
                   critic_workspace_);
-  critic_.forward(final_observations_.data(), truncated_.size(), final_values_.data(), critic_workspace_);
+  critic.forward(final_observations_.data(), truncated_.size(), final_values_.data(), critic_workspace_);
   for (std::size_t i = 0; i < truncated_.size(); ++i) next_values_[truncated_[i]] = final_values_[i];
   const auto gamma = static_cast<float>(config_.gamma), lambda = static_cast<float>(config_.lambda);
   const simd::VecF scale = simd::broadcast(static_cast<float>(config_.reward_scale));
@@ -114,8 +116,8 @@ void PpoTrainer<E, H...>::estimate_advantages() {
   accumulate_advantages_of_batch(advantages_.data(), keep_.data(), steps_, n, gamma, lambda);
   for (std::size_t r = 0; r < all; ++r) {
     Row& row = rows_[r];
-    std::copy_n(&observations_[r * kObservation], kObservation, row.observation.begin());
-    std::copy_n(&actions_[r * kActions], kActions, row.action.begin());
+    for (std::size_t i = 0; i < kObservation; ++i) row.observation[i] = observations_[r * kObservation + i];
+    for (std::size_t k = 0; k < kActions; ++k) row.action[k] = actions_[r * kActions + k];
     row.log_probability = log_probabilities_[r];
     row.advantage = advantages_[r];
     row.target = advantages_[r] + values_[r];
@@ -126,8 +128,8 @@ template <BatchEnvironment E, std::size_t... H>
 void PpoTrainer<E, H...>::gather(std::size_t begin) {
   for (std::size_t r = 0; r < batch_rows_; ++r) {
     const Row& row = rows_[order_[begin + r]];
-    std::copy_n(row.observation.begin(), kObservation, &batch_observations_[r * kObservation]);
-    std::copy_n(row.action.begin(), kActions, &batch_actions_[r * kActions]);
+    for (std::size_t i = 0; i < kObservation; ++i) batch_observations_[r * kObservation + i] = row.observation[i];
+    for (std::size_t k = 0; k < kActions; ++k) batch_actions_[r * kActions + k] = row.action[k];
     batch_log_probabilities_[r] = row.log_probability;
     batch_advantages_[r] = row.advantage;
     batch_targets_[r] = row.target;
@@ -171,7 +173,7 @@ Status PpoTrainer<E, H...>::improve_actor(PpoReport& report) {
   tape_.clear();
   actor_.zero_gradients();
   log_std_gradient_.fill(0.0f);
-  const Var means = actor_.forward(tape_, tape_.input(batch_observations_.data(), batch_rows_, kObservation));
+  const Var means = forward_to_output(actor_, tape_, tape_.input(batch_observations_.data(), batch_rows_, kObservation));
   const Var log_std = tape_.variable(log_std_.data(), log_std_gradient_.data(), 1, kActions);
   const GaussianPolicyBatch batch{batch_actions_.data(), batch_log_probabilities_.data(), batch_advantages_.data(),
                                   batch_rows_};
@@ -202,7 +204,7 @@ template <BatchEnvironment E, std::size_t... H>
 Status PpoTrainer<E, H...>::improve_critic(PpoReport& report) {
   tape_.clear();
   critic_.zero_gradients();
-  const Var values = critic_.forward(tape_, tape_.input(batch_observations_.data(), batch_rows_, kObservation));
+  const Var values = forward_to_output(critic_, tape_, tape_.input(batch_observations_.data(), batch_rows_, kObservation));
   const Var error = tape_.mean_squared_error(values, tape_.input(batch_targets_.data(), batch_rows_, 1));
   if (!tape_.status()) return tape_.status();
   const auto loss = static_cast<double>(tape_.scalar(error));

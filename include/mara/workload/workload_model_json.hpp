@@ -1,20 +1,19 @@
 #pragma once
-// Workload models as JSON files. The one header of this folder that needs nlohmann-json. What works on JSON is a
-// template over its type, so that a program which includes this and reads no model does not compile a JSON parser.
+// Workload models as JSON files.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "mara/core/file.hpp"
+#include "mara/core/json.hpp"
+#include "mara/core/parse.hpp"
 #include "mara/core/result.hpp"
 #include "mara/workload/csv.hpp"
 #include "mara/workload/workload_model.hpp"
@@ -27,7 +26,6 @@ inline constexpr const char* kWorkloadModelFormat = "mara workload model 1";
 namespace detail {
 
 /// A place in a JSON document. The first error met anywhere is kept; reads after it give zero values.
-template <class Json>
 class JsonPlace {
  public:
   JsonPlace(const Json& value, std::string path, Status& status)
@@ -35,43 +33,42 @@ class JsonPlace {
 
   /// Checks that this is an object with exactly these keys.
   const JsonPlace& keys(std::initializer_list<std::string_view> names) const {
-    if (!value_->is_object()) return fail("must be an object"), *this;
-    for (const auto& item : value_->items())
-      if (std::find(names.begin(), names.end(), item.key()) == names.end())
-        child(item.key()).fail("unknown key");
-    for (const auto name : names)
-      if (!value_->contains(std::string(name))) child(name).fail("key is missing");
+    if (value_->kind() != Json::Kind::kObject) return fail("must be an object"), *this;
+    for (const std::string& key : value_->keys()) {
+      bool known = false;
+      for (const std::string_view name : names) known = known || name == key;
+      if (!known) child(key).fail("unknown key");
+    }
+    for (const std::string_view name : names)
+      if (value_->find(name) == nullptr) child(name).fail("key is missing");
     return *this;
   }
 
   /// Member of an object.
   JsonPlace operator[](std::string_view key) const {
     static const Json kNothing;
-    if (!value_->is_object()) return {kNothing, path_, *status_};
-    const auto found = value_->find(std::string(key));
-    return {found == value_->end() ? kNothing : *found, child(key).path_, *status_};
+    const Json* found = value_->find(key);
+    return {found == nullptr ? kNothing : *found, child(key).path_, *status_};
   }
 
   /// Elements of an array.
   std::vector<JsonPlace> items() const {
     std::vector<JsonPlace> out;
-    if (!value_->is_array()) return fail("must be an array"), out;
-    for (std::size_t i = 0; i < value_->size(); ++i)
-      out.emplace_back((*value_)[i], path_ + "[" + std::to_string(i) + "]", *status_);
+    if (value_->kind() != Json::Kind::kArray) return fail("must be an array"), out;
+    for (std::size_t i = 0; i < value_->items().size(); ++i)
+      out.push_back({value_->items()[i], path_ + "[" + std::to_string(i) + "]", *status_});
     return out;
   }
 
   double number() const {
-    if (!value_->is_number()) return fail("must be a number"), 0.0;
-    return value_->template get<double>();
+    if (value_->kind() != Json::Kind::kNumber) return fail("must be a number"), 0.0;
+    return parse_double(value_->text(), path_).value();  // the reader refused what a double cannot hold
   }
 
   std::int64_t integer() const {
-    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (!value_->is_number_integer() ||
-        (value_->is_number_unsigned() && value_->template get<std::uint64_t>() > kMost))
-      return fail("must be a whole number"), 0;
-    return value_->template get<std::int64_t>();
+    const auto value = parse_int(value_->text(), path_);
+    if (value_->kind() != Json::Kind::kNumber || !value) return fail("must be a whole number"), 0;
+    return *value;
   }
 
   int small_integer() const {
@@ -87,8 +84,8 @@ class JsonPlace {
   }
 
   std::string text() const {
-    if (!value_->is_string()) return fail("must be a string"), std::string{};
-    return value_->template get<std::string>();
+    if (value_->kind() != Json::Kind::kString) return fail("must be a string"), std::string{};
+    return value_->text();
   }
 
   std::vector<double> numbers() const {
@@ -99,7 +96,8 @@ class JsonPlace {
 
   void fail(const std::string& what) const {
     if (!*status_) return;
-    const std::string shown = value_->is_null() || value_->is_structured() ? "" : ", is " + value_->dump();
+    const bool plain = value_->kind() != Json::Kind::kNull && !value_->structured();
+    const std::string shown = plain ? ", is " + value_->scalar_text() : "";
     *status_ = Error{ErrorCode::kParse, "key '" + path_ + "': " + what + shown};
   }
 
@@ -113,123 +111,68 @@ class JsonPlace {
   Status* status_;
 };
 
-/// Parses JSON, refusing a key that appears twice in one object.
-template <class Json>
-Result<Json> parse_json(const std::string& text) {
-  std::vector<std::set<std::string>> keys;
-  std::string twice;
-  using Event = typename Json::parse_event_t;
-  const typename Json::parser_callback_t watch = [&](int, Event event, Json& parsed) {
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event != Event::key) return true;
-    const auto key = parsed.template get<std::string>();
-    if (!keys.back().insert(key).second && twice.empty()) twice = key;
-    return true;
-  };
-  try {
-    Json document = Json::parse(text, watch);
-    if (!twice.empty()) return Error{ErrorCode::kParse, "key '" + twice + "': appears twice"};
-    return document;
-  } catch (const typename Json::exception& problem) {
-    return Error{ErrorCode::kParse, std::string("not valid JSON: ") + problem.what()};
-  }
-}
-
-/// JSON text with objects over several lines and arrays of plain values on one.
-template <class Json>
-void write_json(const Json& value, int depth, std::string& out) {
-  const bool flat = std::none_of(value.begin(), value.end(), [](const auto& v) { return v.is_structured(); });
-  if (!value.is_structured() || value.empty()) {
-    out += value.dump();
-    return;
-  }
-  const bool inline_array = value.is_array() && flat;
-  // Small records inside arrays read best on one line each.
-  const bool inline_object = value.is_object() && flat && depth > 2;
-  const bool one_line = inline_array || inline_object;
-  const std::string line_break =
-      one_line ? "" : "\n" + std::string(static_cast<std::size_t>(2 * depth + 2), ' ');
-  out += value.is_object() ? "{" : "[";
-  bool first = true;
-  for (const auto& item : value.items()) {
-    if (!first) out += one_line ? ", " : ",";
-    first = false;
-    out += line_break;
-    if (value.is_object()) out += Json(item.key()).dump() + ": ";
-    write_json(item.value(), depth + 1, out);
-  }
-  if (!one_line) out += "\n" + std::string(static_cast<std::size_t>(2 * depth), ' ');
-  out += value.is_object() ? "}" : "]";
-}
-
 }  // namespace detail
 
 /// The JSON text of a model; equal models give equal text.
-template <class Json = nlohmann::ordered_json>
-std::string workload_model_to_json(const WorkloadModel& model) {
-  Json regimes = Json::array(), shapes = Json::array(), durations = Json::array();
-  Json models = Json::array(), priorities = Json::array();
+inline std::string workload_model_to_json(const WorkloadModel& model) {
+  std::vector<Json> regimes, shapes, durations, models, priorities;
   for (const GapRegime& regime : model.regimes)
-    regimes.push_back({{"next", regime.next},
-                       {"repeat_shape", regime.repeat_shape},
-                       {"repeat_duration", regime.repeat_duration}});
+    regimes.push_back(Json::object({{"next", regime.next},
+                                    {"repeat_shape", regime.repeat_shape},
+                                    {"repeat_duration", regime.repeat_duration}}));
   for (const JobShape& shape : model.shapes)
-    shapes.push_back({{"gpu_milli", shape.gpus.value},
-                      {"cpu_milli", shape.cpu.value},
-                      {"memory_mib", shape.memory_mib},
-                      {"probability", shape.probability},
-                      {"duration_class", shape.duration_class}});
+    shapes.push_back(Json::object({{"gpu_milli", shape.gpus.value},
+                                   {"cpu_milli", shape.cpu.value},
+                                   {"memory_mib", shape.memory_mib},
+                                   {"probability", shape.probability},
+                                   {"duration_class", shape.duration_class}}));
   for (const QuantileTable& table : model.durations) durations.push_back(table.values);
   for (const ModelShare& share : model.models)
-    models.push_back({{"model", share.model}, {"probability", share.probability}});
+    models.push_back(Json::object({{"model", share.model}, {"probability", share.probability}}));
   for (const PriorityShare& share : model.priorities)
-    priorities.push_back({{"priority", share.priority}, {"probability", share.probability}});
-  const Json document{{"format", kWorkloadModelFormat},
-                             {"name", model.name},
-                             {"origin",
-                              {{"trace", model.origin.trace},
-                               {"command", model.origin.command},
-                               {"jobs", model.origin.jobs},
-                               {"from_s", model.origin.from_s},
-                               {"to_s", model.origin.to_s}}},
-                             {"quantile_levels", kQuantileLevels},
-                             {"arrivals",
-                              {{"gap_quantiles_s", model.gaps.values},
-                               {"regimes", regimes},
-                               {"daily_sigma", model.modulation.sigma},
-                               {"daily_correlation", model.modulation.correlation},
-                               {"hourly", model.modulation.hourly}}},
-                             {"jobs",
-                              {{"shapes", shapes},
-                               {"duration_quantiles_s", durations},
-                               {"duration_jitter", model.duration_jitter},
-                               {"models", models},
-                               {"priorities", priorities}}},
-                             {"goodness_of_fit",
-                              {{"ks_duration", model.fit.ks_duration},
-                               {"ks_interarrival", model.fit.ks_interarrival},
-                               {"tv_gpus", model.fit.tv_gpus},
-                               {"ratio_mean_interarrival", model.fit.ratio_mean_interarrival},
-                               {"ratio_mean_work", model.fit.ratio_mean_work},
-                               {"ratio_dispersion_hour", model.fit.ratio_dispersion_hour},
-                               {"ratio_dispersion_day", model.fit.ratio_dispersion_day},
-                               {"ratio_repeat_gpus", model.fit.ratio_repeat_gpus},
-                               {"sample_jobs", model.fit.sample_jobs}}}};
+    priorities.push_back(Json::object({{"priority", share.priority}, {"probability", share.probability}}));
+  const std::vector<double> levels(kQuantileLevels.begin(), kQuantileLevels.end());
+  const Json document =
+      Json::object({{"format", kWorkloadModelFormat},
+                    {"name", model.name},
+                    {"origin", Json::object({{"trace", model.origin.trace},
+                                             {"command", model.origin.command},
+                                             {"jobs", model.origin.jobs},
+                                             {"from_s", model.origin.from_s},
+                                             {"to_s", model.origin.to_s}})},
+                    {"quantile_levels", levels},
+                    {"arrivals", Json::object({{"gap_quantiles_s", model.gaps.values},
+                                               {"regimes", Json::array(std::move(regimes))},
+                                               {"daily_sigma", model.modulation.sigma},
+                                               {"daily_correlation", model.modulation.correlation},
+                                               {"hourly", model.modulation.hourly}})},
+                    {"jobs", Json::object({{"shapes", Json::array(std::move(shapes))},
+                                           {"duration_quantiles_s", Json::array(std::move(durations))},
+                                           {"duration_jitter", model.duration_jitter},
+                                           {"models", Json::array(std::move(models))},
+                                           {"priorities", Json::array(std::move(priorities))}})},
+                    {"goodness_of_fit", Json::object({{"ks_duration", model.fit.ks_duration},
+                                                      {"ks_interarrival", model.fit.ks_interarrival},
+                                                      {"tv_gpus", model.fit.tv_gpus},
+                                                      {"ratio_mean_interarrival", model.fit.ratio_mean_interarrival},
+                                                      {"ratio_mean_work", model.fit.ratio_mean_work},
+                                                      {"ratio_dispersion_hour", model.fit.ratio_dispersion_hour},
+                                                      {"ratio_dispersion_day", model.fit.ratio_dispersion_day},
+                                                      {"ratio_repeat_gpus", model.fit.ratio_repeat_gpus},
+                                                      {"sample_jobs", model.fit.sample_jobs}})}});
   std::string out;
-  detail::write_json(document, 0, out);
+  write_json(document, out);
   return out + "\n";
 }
 
 /// Reads a model from JSON text, strictly. Errors (kParse and those of check_workload_model) name the key:
 /// text that is no JSON, unknown, missing or repeated key, wrong type, number out of its domain, falling
 /// quantiles.
-template <class Json = nlohmann::ordered_json>
-Result<WorkloadModel> workload_model_from_json(const std::string& text) {
-  auto document = detail::parse_json<Json>(text);
+inline Result<WorkloadModel> workload_model_from_json(const std::string& text) {
+  auto document = parse_json(text);
   if (!document) return document.error();
   Status status;
-  const detail::JsonPlace<Json> root(*document, "", status);
+  const detail::JsonPlace root(*document, "", status);
   root.keys({"format", "name", "origin", "quantile_levels", "arrivals", "jobs", "goodness_of_fit"});
   if (status && root["format"].text() != kWorkloadModelFormat)
     root["format"].fail(std::string("must be \"") + kWorkloadModelFormat + "\"");
@@ -292,19 +235,17 @@ Result<WorkloadModel> workload_model_from_json(const std::string& text) {
 }
 
 /// Reads a model file. Errors: those of read_text_file and workload_model_from_json, after the file's name.
-template <class Json = nlohmann::ordered_json>
-Result<WorkloadModel> load_workload_model(const std::string& path) {
+inline Result<WorkloadModel> load_workload_model(const std::string& path) {
   auto text = read_text_file(path);
   if (!text) return text.error();
-  auto model = workload_model_from_json<Json>(*text);
+  auto model = workload_model_from_json(*text);
   if (!model) return Error{model.error().code, path + ": " + model.error().message};
   return model;
 }
 
 /// Writes a model file. Errors: kIo.
-template <class Json = nlohmann::ordered_json>
-Status save_workload_model(const WorkloadModel& model, const std::string& path) {
-  return write_file(path, workload_model_to_json<Json>(model));
+inline Status save_workload_model(const WorkloadModel& model, const std::string& path) {
+  return write_file(path, workload_model_to_json(model));
 }
 
 }  // namespace mara
