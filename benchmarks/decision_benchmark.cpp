@@ -19,7 +19,6 @@
 #include "mara/core/random.hpp"
 #include "mara/deploy/deploy.hpp"
 #include "mara/deploy/row_actor.hpp"
-#include "mara/deploy/row_actor.hpp"
 #include "report.hpp"
 
 namespace {
@@ -98,7 +97,6 @@ Network random_network(std::uint64_t seed) {
 }
 
 // --- From the view of the scheduler: observations are built here
-// -----------------------------------------------------
 
 /// deploy::Actor as a scheduler calls it.
 class ActorDecision {
@@ -127,10 +125,9 @@ class ActorDecision {
 };
 
 // --- From rows of observations: what is left when the caller has them
-// ------------------------------------------------
 
-/// deploy::RowActor as a scheduler with observations of its own calls it. kSampled: options drawn from the policy,
-/// otherwise its mode.
+/// deploy::RowActor as a scheduler with observations of its own calls it. kSampled: options drawn from the
+/// policy, otherwise its mode.
 template <class Network, int Types, bool kSampled>
 class RowDecision {
   using Actor = deploy::RowActor<Network, Types>;
@@ -184,7 +181,6 @@ class RowDecision {
 };
 
 // --- Measuring
-// -------------------------------------------------------------------------------------------------------
 
 /// One way to decide for so many agents, and the durations seen so far.
 struct Case {

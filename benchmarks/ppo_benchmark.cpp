@@ -1,6 +1,8 @@
-// How fast PPO learns to swing a pendulum up: environment steps per second of processor time, against what the
-// multiply-adds alone would take, and what was learned, so that speed is not bought with a broken learner.
+// How fast PPO learns to swing a pendulum up: environment steps per second of processor time, against what
+// the multiply-adds alone would take, and what was learned, so that speed is not bought with a broken
+// learner.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -30,13 +32,14 @@ struct Entry {
   std::vector<double> rates, shares, returns;  ///< a value a round
 };
 
-/// Operations of a step of an environment, as the bound counts them: each pass through one network costs two for
-/// each weight; one to act, one to value, and in each epoch three for each of actor and critic (forward, gradient
-/// of the weights, of the inputs).
+/// Operations of a step of an environment, as the bound counts them: each pass through one network costs two
+/// for each weight; one to act, one to value, and in each epoch three for each of actor and critic (forward,
+/// gradient of the weights, of the inputs).
 double operations_a_step(int epochs) {
   double weights = 0.0;
   constexpr auto& kSizes = Trainer::Actor::Shape::kSizes;
-  for (std::size_t l = 0; l + 1 < kSizes.size(); ++l) weights += static_cast<double>(kSizes[l] * kSizes[l + 1]);
+  for (std::size_t l = 0; l + 1 < kSizes.size(); ++l)
+    weights += static_cast<double>(kSizes[l] * kSizes[l + 1]);
   return 2.0 * weights * (2.0 + 6.0 * epochs);
 }
 
@@ -92,12 +95,13 @@ double mean(const std::vector<double>& values) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const Options options =
-      parse_options(count, arguments, "ppo_benchmark: PPO on the pendulum, steps a second and return", {.rounds = 9});
+  const Options options = parse_options(
+      count, arguments, "ppo_benchmark: PPO on the pendulum, steps a second and return", {.rounds = 9});
   const Meter meter;
-  Entry entries[] = {{"relu, 4 pendulums (settings of rl_tools)", mara::Activation::kRelu, 4, 1.0, 1.0, {}, {}, {}},
-                     {"tanh, 4 pendulums", mara::Activation::kTanh, 4, 1.0, 0.1, {}, {}, {}},
-                     {"relu, 64 pendulums", mara::Activation::kRelu, 64, 1.0, 1.0, {}, {}, {}}};
+  Entry entries[] = {
+      {"relu, 4 pendulums (settings of rl_tools)", mara::Activation::kRelu, 4, 1.0, 1.0, {}, {}, {}},
+      {"tanh, 4 pendulums", mara::Activation::kTanh, 4, 1.0, 0.1, {}, {}, {}},
+      {"relu, 64 pendulums", mara::Activation::kRelu, 64, 1.0, 1.0, {}, {}, {}}};
   for (int round = 0; round < options.rounds; ++round)
     for (Entry& entry : entries)
       run(entry, static_cast<std::uint64_t>(round) + 1, options.quick ? 2 : kUpdates, meter);

@@ -29,7 +29,8 @@ TEST_CASE("log-probability: known values", "[diagonal gaussian]") {
   CHECK(out[2] == Approx(-0.9189385 - 0.6931472 - 2.0));
 }
 
-TEST_CASE("log-probability of several numbers is the sum over them, any number of rows", "[diagonal gaussian]") {
+TEST_CASE("log-probability of several numbers is the sum over them, any number of rows",
+          "[diagonal gaussian]") {
   const std::array<float, 3> log_std{-1.0f, 0.25f, 1.5f};
   mara::Random random(3);
   for (const std::size_t rows : {1u, 15u, 16u, 37u}) {
@@ -39,7 +40,8 @@ TEST_CASE("log-probability of several numbers is the sum over them, any number o
     DiagonalGaussian<3>::log_probabilities(means.data(), log_std, actions.data(), rows, out.data());
     for (std::size_t r = 0; r < rows; ++r) {
       double expected = 0.0;
-      for (std::size_t k = 0; k < 3; ++k) expected += log_density(actions[3 * r + k], means[3 * r + k], log_std[k]);
+      for (std::size_t k = 0; k < 3; ++k)
+        expected += log_density(actions[3 * r + k], means[3 * r + k], log_std[k]);
       REQUIRE(out[r] == Approx(expected).epsilon(2e-6));
     }
   }

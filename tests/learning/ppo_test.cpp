@@ -197,7 +197,8 @@ TEST_CASE("advantages of a batch are those of its environments one by one", "[pp
       ends.push_back(keep[t * kEnvironments + e] == 0.0f ? StepEnd::kTruncated : StepEnd::kContinues);
     }
     accumulate_advantages(one, ends, 0.9f, 0.8f);
-    for (std::size_t t = 0; t < kSteps; ++t) CHECK(batch[t * kEnvironments + e] == Approx(one[t]).margin(1e-6));
+    for (std::size_t t = 0; t < kSteps; ++t)
+      CHECK(batch[t * kEnvironments + e] == Approx(one[t]).margin(1e-6));
   }
 }
 
@@ -270,7 +271,8 @@ TEST_CASE("a configuration outside its domain names the field", "[ppo]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(message([](PpoConfig&) {}).empty());
   CHECK(message([](PpoConfig& c) { c.epochs = 0; }).find("epochs = 0") != std::string::npos);
-  CHECK(message([](PpoConfig& c) { c.minibatch_rows = 5000; }).find("minibatch_rows = 5000") != std::string::npos);
+  CHECK(message([](PpoConfig& c) { c.minibatch_rows = 5000; }).find("minibatch_rows = 5000") !=
+        std::string::npos);
   CHECK(message([](PpoConfig& c) { c.gamma = 1.5; }).find("gamma = 1.5") != std::string::npos);
   CHECK(message([&](PpoConfig& c) { c.lambda = nan; }).find("lambda = nan") != std::string::npos);
   CHECK(message([](PpoConfig& c) { c.clip = -0.1; }).find("clip = -0.1") != std::string::npos);
@@ -295,7 +297,8 @@ struct Poisoned : Pendulum {
 
 TEST_CASE("a loss that is not finite is an error with its name; the weights stay good", "[ppo]") {
   using PoisonedTrainer = PpoTrainer<Poisoned, 16>;
-  for (const float poison : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f}) {
+  for (const float poison :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f}) {
     Poisoned environment(4);
     environment.poison = poison;
     environment.from = 500;

@@ -49,7 +49,8 @@ TEST_CASE("sine is odd and small angles keep their relative accuracy", "[math][t
     mara::math::sine_cosine(in, 2, sine, cosine);
     CHECK(sine[1] == -sine[0]);
     CHECK(cosine[1] == cosine[0]);
-    if (x < 1.0f) CHECK(static_cast<double>(sine[0]) == Approx(std::sin(static_cast<double>(x))).epsilon(2e-7));
+    if (x < 1.0f)
+      CHECK(static_cast<double>(sine[0]) == Approx(std::sin(static_cast<double>(x))).epsilon(2e-7));
   }
 }
 

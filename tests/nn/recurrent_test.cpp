@@ -57,13 +57,12 @@ void check_twins() {
   }
   CAPTURE(kIn, kHidden);
   CHECK(same);
-  // A row alone is what it is among others.
+  // A row alone has the bits it has among others.
   std::vector<S> alone(h.begin() + 7 * static_cast<std::ptrdiff_t>(kHidden),
                        h.begin() + 8 * static_cast<std::ptrdiff_t>(kHidden));
   typename Gru<S, kIn, kHidden>::Workspace workspace;
   gru.step(x.data() + 7 * kIn, 1, alone.data(), resets.data() + 7, workspace);
-  for (std::size_t i = 0; i < kHidden; ++i)
-    CHECK(alone[i] == Approx(of_gru[7 * kHidden + i]).margin(sizeof(S) == 4 ? 1e-5 : 1e-12));
+  for (std::size_t i = 0; i < kHidden; ++i) CHECK(alone[i] == of_gru[7 * kHidden + i]);
 }
 
 template <class Cell>
@@ -101,8 +100,9 @@ void check_gradients() {
     return tape.add(mara_test::weigh(tape, out, weights), mara_test::weigh(tape, in, more));
   };
   CAPTURE(kIn, kHidden);
-  CHECK(mara::gradient_check(cell.parameters(), cell.gradients(),
-                             [&](Tape<double>& tape) { return build(tape, nullptr); }) < 1e-6);
+  if (Cell::kParameters < 6000)  // more would take seconds
+    CHECK(mara::gradient_check(cell.parameters(), cell.gradients(),
+                               [&](Tape<double>& tape) { return build(tape, nullptr); }) < 1e-6);
   CHECK(mara::gradient_check(x, build) < 1e-6);
 }
 
@@ -183,8 +183,10 @@ TEST_CASE("gradients through five steps with resets", "[nn][recurrent][gradient]
   check_gradients<Gru<double, 1, 1>>();
   check_gradients<Gru<double, 3, 17>>();
   check_gradients<Gru<double, 2, 33>>();
+  check_gradients<Gru<double, 2, 65>>();
   check_gradients<Lstm<double, 1, 1>>();
   check_gradients<Lstm<double, 3, 17>>();
+  check_gradients<Lstm<double, 1, 130>>();
 }
 
 TEST_CASE("a reset forgets wholly, and only its own sequence", "[nn][recurrent]") {
@@ -207,10 +209,10 @@ TEST_CASE("a reset forgets wholly, and only its own sequence", "[nn][recurrent]"
   // Even a state that is no number is forgotten.
   for (std::size_t i = 0; i < kHidden; ++i) h[i] = std::numeric_limits<float>::quiet_NaN();
   const auto broken = run();
-  std::vector<float> fresh(2 * kHidden);
+  std::vector<float> fresh(kHidden);
   auto copy = gru.inference();
   for (std::size_t t = 0; t < kSteps; ++t) {
-    if (t >= 2) copy.step(x.data() + t * 2 * 2, 2, fresh.data());
+    if (t >= 2) copy.step(x.data() + t * 2 * 2, 1, fresh.data());
     for (std::size_t i = 0; i < kHidden; ++i) {
       const std::size_t first = t * 2 * kHidden + i, second = first + kHidden;
       CHECK(cut[second] == free[second]);

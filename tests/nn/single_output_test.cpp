@@ -55,7 +55,8 @@ void compare(Activation activation, std::size_t rows, S tolerance) {
   plain.forward(x.data(), rows, one.data(), workspace);
   const OutputEvaluation<Net> evaluation(plain);
   evaluation.forward(x.data(), rows, other.data(), workspace);
-  for (std::size_t r = 0; r < rows; ++r) REQUIRE(std::abs(one[r] - other[r]) <= tolerance * (S(1) + std::abs(one[r])));
+  for (std::size_t r = 0; r < rows; ++r)
+    REQUIRE(std::abs(one[r] - other[r]) <= tolerance * (S(1) + std::abs(one[r])));
   // A row has the same bits whatever stands beside it.
   S alone;
   evaluation.forward(x.data() + (rows - 1) * Net::kInputs, 1, &alone, workspace);
@@ -66,13 +67,13 @@ void compare(Activation activation, std::size_t rows, S tolerance) {
 
 TEST_CASE("one output: fused and plain agree in value and gradient", "[nn][single output]") {
   for (const std::size_t rows : {1u, 2u, 15u, 16u, 33u, 100u})
-    for (const Activation activation : {Activation::kTanh, Activation::kRelu, Activation::kElu, Activation::kSigmoid,
-                                        Activation::kSoftplus, Activation::kGelu}) {
+    for (const Activation activation : {Activation::kTanh, Activation::kRelu, Activation::kElu,
+                                        Activation::kSigmoid, Activation::kSoftplus, Activation::kGelu}) {
       compare<Mlp<float, 3, 64, 64, 1>, float>(activation, rows, 2e-5f);
       compare<Mlp<float, 17, 32, 48, 1>, float>(activation, rows, 2e-5f);
       compare<Mlp<double, 3, 64, 64, 1>, double>(activation, rows, 1e-12);
     }
-  compare<Mlp<float, 4, 16, 1>, float>(Activation::kTanh, 20, 2e-5f);    // one hidden layer
+  compare<Mlp<float, 4, 16, 1>, float>(Activation::kTanh, 20, 2e-5f);     // one hidden layer
   compare<Mlp<float, 3, 64, 5, 1>, float>(Activation::kTanh, 20, 2e-5f);  // a width that fits no vector
   compare<Mlp<float, 3, 1>, float>(Activation::kTanh, 20, 2e-5f);         // none
 }

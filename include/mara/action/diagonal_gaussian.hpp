@@ -9,12 +9,13 @@
 #include "mara/core/random.hpp"
 #include "mara/math/random_batch.hpp"
 #include "mara/math/simd.hpp"
+#include "mara/math/transform.hpp"
 
 namespace mara {
 
-/// Distribution of actions of kActions numbers around means that a network gives: N(mean_k, exp(log_std_k)^2) for
-/// each component. Batches are row-major [rows x kActions], log-probabilities are natural logarithms of densities.
-/// Actions are not bounded; whoever acts on them cuts them.
+/// Distribution of actions of kActions numbers around means that a network gives: N(mean_k, exp(log_std_k)^2)
+/// for each component. Batches are row-major [rows x kActions], log-probabilities are natural logarithms of
+/// densities. Actions are not bounded; whoever acts on them cuts them.
 template <std::size_t kActions>
 struct DiagonalGaussian {
   static_assert(kActions >= 1, "DiagonalGaussian: an action needs at least one number");
@@ -29,8 +30,8 @@ struct DiagonalGaussian {
     return total;
   }
 
-  /// noise[rows x kActions] in: standard normal numbers; out: what to add to the means. log_probabilities[rows]:
-  /// those of mean + noise, whatever the mean is.
+  /// noise[rows x kActions] in: standard normal numbers; out: what to add to the means.
+  /// log_probabilities[rows]: those of mean + noise, whatever the mean is.
   static void scale_noise(LogStd log_std, float* noise, std::size_t rows, float* log_probabilities) noexcept {
     const Scales s(log_std);
     for (std::size_t r = 0; r < rows; r += kW) {
@@ -62,9 +63,9 @@ struct DiagonalGaussian {
       const std::size_t lanes = rows - r < kW ? rows - r : kW;
       simd::VecF squares = {};
       for (std::size_t k = 0; k < kActions; ++k) {
-        const simd::VecF z = (component(actions + r * kActions, k, lanes) -
-                              component(means + r * kActions, k, lanes)) *
-                             simd::broadcast(s.inverse_std[k]);
+        const simd::VecF z =
+            (component(actions + r * kActions, k, lanes) - component(means + r * kActions, k, lanes)) *
+            simd::broadcast(s.inverse_std[k]);
         squares = simd::fma(z, z, squares);
       }
       store_log_probability(squares, s.constant, log_probabilities + r, lanes);
@@ -98,7 +99,8 @@ struct DiagonalGaussian {
       return v;
     }
   }
-  MARA_INLINE static void set_component(float* rows, std::size_t k, std::size_t lanes, simd::VecF v) noexcept {
+  MARA_INLINE static void set_component(float* rows, std::size_t k, std::size_t lanes,
+                                        simd::VecF v) noexcept {
     if constexpr (kActions == 1) {
       simd::store_partial(rows, v, lanes);
     } else {

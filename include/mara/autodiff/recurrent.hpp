@@ -139,7 +139,7 @@ class RecurrentOperations {
   }
 
   static const S* transpose(Core& core, const DenseParameters<S>& hidden) {
-    S* transposed = core.arena().template allocate<S>(dense_workspace_size(hidden.inputs, hidden.outputs));
+    S* transposed = core.arena().template allocate<S>(PanelLayout::size(hidden.outputs, hidden.inputs));
     math::transpose_to_panels(
         math::Matrix<const S>{hidden.weights, hidden.inputs, hidden.outputs, Storage::kPanels}, 0,
         hidden.inputs, transposed);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,20 +18,21 @@
 
 namespace mara {
 
-/// Pendulums, one in each lane of a vector: a rod of length l and mass m on a hinge, angle theta = 0 upright, and
-/// a torque u at the hinge. A step of dt, the speed first (semi-implicit Euler), as in "Pendulum-v1" of OpenAI Gym
-/// (Brockman et al. 2016):
+/// Pendulums, one in each lane of a vector: a rod of length l and mass m on a hinge, angle theta = 0 upright,
+/// and a torque u at the hinge. A step of dt, the speed first (semi-implicit Euler), as in "Pendulum-v1" of
+/// OpenAI Gym (Brockman et al. 2016):
 ///     omega += (3 g / (2 l) sin theta + 3 / (m l^2) u) dt, held in [-8, 8];  theta += omega dt
-/// with reward -(theta^2 + .1 omega^2 + .001 u^2) of the state before, theta in [-pi, pi]. Observation: cos theta,
-/// sin theta, omega. Nothing terminates; episodes are truncated after 200 steps. They begin with theta uniform in
+/// with reward -(theta^2 + .1 omega^2 + .001 u^2) of the state before, theta in [-pi, pi]. Observation: cos
+/// theta, sin theta, omega. Nothing terminates; episodes are truncated after 200 steps. They begin with theta
+/// uniform in
 /// [-pi, pi) and omega in [-1, 1). Fulfils BatchEnvironment.
 class Pendulum {
  public:
   static constexpr std::size_t kObservation = 3, kActions = 1;
-  static constexpr float kGravity = 10.0f;     ///< m/s^2
-  static constexpr float kMass = 1.0f;         ///< kg
-  static constexpr float kLength = 1.0f;       ///< m
-  static constexpr float kTimeStep = 0.05f;    ///< s
+  static constexpr float kGravity = 10.0f;       ///< m/s^2
+  static constexpr float kMass = 1.0f;           ///< kg
+  static constexpr float kLength = 1.0f;         ///< m
+  static constexpr float kTimeStep = 0.05f;      ///< s
   static constexpr float kMaximumTorque = 2.0f;  ///< N m; beyond, it is cut
   static constexpr float kMaximumSpeed = 8.0f;   ///< rad/s
   static constexpr std::int64_t kEpisodeSteps = 200;
@@ -88,8 +90,8 @@ class Pendulum {
     }
   }
 
-  /// One step of all with `torques` [size()], N m; rewards [size()]. Returns how many episodes ended. A torque
-  /// that is not finite is an error and changes nothing.
+  /// One step of all with `torques` [size()], N m; rewards [size()]. Returns how many episodes ended. A
+  /// torque that is not finite is an error and changes nothing.
   Result<std::size_t> step(const float* torques, float* rewards) {
     if (const Status finite = check(torques); !finite) return finite.error();
     constexpr std::size_t kW = simd::kLanes<float>;
@@ -98,8 +100,8 @@ class Pendulum {
     constexpr float kPush = 3.0f / (kMass * kLength * kLength) * kTimeStep;
     for (std::size_t i = 0; i < count_; i += kW) {
       const std::size_t lanes = std::min(count_ - i, kW);
-      const simd::VecF u = simd::max(c(-kMaximumTorque),
-                                     simd::min(c(kMaximumTorque), simd::load_partial(torques + i, lanes)));
+      const simd::VecF u =
+          simd::max(c(-kMaximumTorque), simd::min(c(kMaximumTorque), simd::load_partial(torques + i, lanes)));
       simd::VecF theta = simd::load(&theta_[i]), omega = simd::load(&omega_[i]);
       const simd::VecF reward =
           -simd::fma(theta, theta, simd::fma(c(0.1f) * omega, omega, c(0.001f) * u * u));
@@ -187,7 +189,8 @@ class Pendulum {
     simd::VecF sum = {};  // 0 times a finite number is 0, times any other NaN
     for (std::size_t i = 0; i < count_; i += simd::kLanes<float>)
       sum += simd::VecF{} * simd::load_partial(torques + i, std::min(count_ - i, simd::kLanes<float>));
-    if (math::detail::sum_lanes<float>(sum) == 0.0f) [[likely]] return {};
+    if (math::detail::sum_lanes<float>(sum) == 0.0f) [[likely]]
+      return {};
     for (std::size_t i = 0; i < count_; ++i)
       if (!(torques[i] - torques[i] == 0.0f))
         return Error{ErrorCode::kNumerical, "pendulum " + std::to_string(i) + ": torque is " +

@@ -143,8 +143,8 @@ template <class Shape, class S>
 void potential_gradient(const S* storage, const S* transposed, const S* x, std::size_t rows,
                         std::size_t state, S* v, PotentialWorkspace<S, Shape>& work) noexcept {
   constexpr std::size_t kRows = PotentialWorkspace<S, Shape>::kRows;
-  for (std::size_t begin = 0, count = 0; begin < rows; begin += count) {
-    count = detail::piece_of(rows - begin, kRows);
+  for (std::size_t begin = 0; begin < rows; begin += kRows) {
+    const std::size_t count = rows - begin < kRows ? rows - begin : kRows;
     Shape::climb(storage, x + begin * Shape::kInputs, count, work.activations());
     Shape::descend(storage, transposed, static_cast<const S*>(work.activations()), count, work.slopes(),
                    work.gradient());

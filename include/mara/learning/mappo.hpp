@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "mara/core/archive.hpp"
+#include "mara/core/file.hpp"
 #include "mara/learning/mappo_config.hpp"
 #include "mara/learning/mappo_losses.hpp"
 #include "mara/learning/rollout.hpp"
@@ -72,9 +72,9 @@ class MappoTrainer {
   const MappoConfig& config() const noexcept { return config_; }
 
   /// Everything a run needs to go on bit-identically, written atomically.
-  Status save(const std::filesystem::path& path) const;
+  Status save(const FilePath& path) const;
   /// Continues from a checkpoint of a trainer that was created alike. On an error nothing has changed.
-  Status load(const std::filesystem::path& path);
+  Status load(const FilePath& path);
 
  private:
   MappoTrainer(const MappoConfig& config, const std::function<E(int)>& make, G guidance,

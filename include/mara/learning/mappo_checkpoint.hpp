@@ -6,7 +6,7 @@
 namespace mara {
 
 template <Environment E, class C, guidance::Mode G, std::size_t... H>
-Status MappoTrainer<E, C, G, H...>::save(const std::filesystem::path& path) const {
+Status MappoTrainer<E, C, G, H...>::save(const FilePath& path) const {
   ArchiveWriter out("mappo");
   out.put_value("env_steps", env_steps_);
   out.put_value("shuffle", shuffle_.state());
@@ -31,7 +31,7 @@ Status MappoTrainer<E, C, G, H...>::save(const std::filesystem::path& path) cons
 }
 
 template <Environment E, class C, guidance::Mode G, std::size_t... H>
-Status MappoTrainer<E, C, G, H...>::load(const std::filesystem::path& path) {
+Status MappoTrainer<E, C, G, H...>::load(const FilePath& path) {
   auto opened = ArchiveReader::open(path, "mappo");
   if (!opened) return opened.error();
   ArchiveReader& in = *opened;

@@ -30,11 +30,11 @@
 
 namespace mara {
 
-/// Trains a Gaussian policy and a value function, perceptrons with hidden layers Hidden..., by PPO (Schulman et
-/// al. 2017) with generalised advantages (Schulman et al. 2016). Each update plays rollout_steps in every
+/// Trains a Gaussian policy and a value function, perceptrons with hidden layers Hidden..., by PPO (Schulman
+/// et al. 2017) with generalised advantages (Schulman et al. 2016). Each update plays rollout_steps in every
 /// environment of the batch and then goes through them `epochs` times in minibatches; what does not fill a
-/// minibatch is left out in that epoch. After the first update nothing is allocated. The same seed gives the same
-/// bits.
+/// minibatch is left out in that epoch. After the first update nothing is allocated. The same seed gives the
+/// same bits.
 template <BatchEnvironment E, std::size_t... Hidden>
 class PpoTrainer {
  public:
@@ -48,13 +48,14 @@ class PpoTrainer {
     if (const Status valid = validate(config); !valid) return valid.error();
     const std::size_t rows = environment.size() * static_cast<std::size_t>(config.rollout_steps);
     if (static_cast<std::size_t>(config.minibatch_rows) > rows)
-      return Error{ErrorCode::kInvalidArgument, "ppo: minibatch_rows = " + std::to_string(config.minibatch_rows) +
-                                                    " is more than a rollout's " + std::to_string(rows)};
+      return Error{ErrorCode::kInvalidArgument,
+                   "ppo: minibatch_rows = " + std::to_string(config.minibatch_rows) +
+                       " is more than a rollout's " + std::to_string(rows)};
     return PpoTrainer(config, std::move(environment));
   }
 
-  /// One rollout and the epochs on it. Errors: kNumerical names the loss that is not finite; networks then keep
-  /// the weights of the last good step.
+  /// One rollout and the epochs on it. Errors: kNumerical names the loss that is not finite; networks then
+  /// keep the weights of the last good step.
   Result<PpoReport> update() {
     PpoReport report;
     if (const Status played = collect(report); !played) return played.error();
@@ -64,8 +65,8 @@ class PpoTrainer {
     return report;
   }
 
-  /// The most probable actions, in the environment's units: observations [rows x kObservation], actions [rows x
-  /// kActions].
+  /// The most probable actions, in the environment's units: observations [rows x kObservation], actions [rows
+  /// x kActions].
   void act(const float* observations, std::size_t rows, float* actions) {
     actor_.forward(observations, rows, actions, actor_workspace_);
     const simd::VecF scale = simd::broadcast(static_cast<float>(config_.action_scale));
@@ -83,7 +84,8 @@ class PpoTrainer {
 
   /// Everything a run needs to go on bit-identically, written atomically. Errors: kIo.
   Status save(const FilePath& path) const;
-  /// Continues from a checkpoint of a trainer that was created alike. On an error in the file nothing has changed.
+  /// Continues from a checkpoint of a trainer that was created alike. On an error in the file nothing has
+  /// changed.
   Status load(const FilePath& path);
 
  private:
@@ -117,9 +119,9 @@ class PpoTrainer {
   AlignedVector<float> episode_returns_;  ///< of the episodes under way, [environments]
 
   // Scratch of an update; [steps x environments] unless said otherwise.
-  AlignedVector<float> observations_;  ///< [steps + 1 x environments x kObservation]
-  AlignedVector<float> means_;         ///< [environments x kActions]
-  AlignedVector<float> torques_;       ///< [environments x kActions], as the environment takes them
+  AlignedVector<float> observations_;    ///< [steps + 1 x environments x kObservation]
+  AlignedVector<float> means_;           ///< [environments x kActions]
+  AlignedVector<float> scaled_actions_;  ///< [environments x kActions], as the environment takes them
   AlignedVector<float> actions_, log_probabilities_, rewards_, scaled_rewards_;
   AlignedVector<float> values_, next_values_, advantages_, keep_;
   std::vector<StepEnd> ends_;

@@ -2,6 +2,8 @@
 // The policy loss of PPO for Gaussian policies as one operation on the tape.
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -12,8 +14,8 @@
 
 namespace mara {
 
-/// Steps that a policy loss is taken over: actions [rows x kActions], and a number a row of the others. Memory of
-/// the caller, unchanged until backward() is done.
+/// Steps that a policy loss is taken over: actions [rows x kActions], and a number a row of the others.
+/// Memory of the caller, unchanged until backward() is done.
 struct GaussianPolicyBatch {
   const float* actions = nullptr;
   const float* old_log_probabilities = nullptr;  ///< under the policy that acted
@@ -43,21 +45,23 @@ MARA_INLINE simd::VecF ones(std::size_t lanes) noexcept {
 }
 }  // namespace detail
 
-/// The clipped surrogate (Schulman et al., "Proximal policy optimization algorithms", 2017, eq. 7) and the bonus
-/// for entropy. means: [rows x kActions] on the tape, log_std: [1 x kActions]. Values and both gradients come from
-/// one sweep over the rows. Where both terms of the minimum are equal the gradient of the first is taken. Shapes
-/// that do not agree: see TapeCore::status.
+/// The clipped surrogate (Schulman et al., "Proximal policy optimization algorithms", 2017, eq. 7) and the
+/// bonus for entropy. means: [rows x kActions] on the tape, log_std: [1 x kActions]. Values and both
+/// gradients come from one sweep over the rows. Where both terms of the minimum are equal the gradient of the
+/// first is taken. Shapes that do not agree: see TapeCore::status.
 template <std::size_t kActions>
 GaussianPolicyLoss gaussian_policy_loss(Tape<float>& tape, Var means, Var log_std,
                                         const GaussianPolicyBatch& batch, float clip, float entropy_weight) {
   using Policy = DiagonalGaussian<kActions>;
   using simd::VecF;
   if (!tape.known("gaussian_policy_loss", means) || !tape.known("gaussian_policy_loss", log_std)) return {};
-  if (tape.rows(means) != batch.rows || tape.cols(means) != kActions || tape.value(log_std).size() != kActions)
-    return {tape.fail("gaussian_policy_loss", "means " + tape.shape(means) + ", log_std " + tape.shape(log_std) +
-                                                  ", rows " + std::to_string(batch.rows) + ", actions of " +
-                                                  std::to_string(kActions) + " numbers"),
-            0.0};
+  if (tape.rows(means) != batch.rows || tape.cols(means) != kActions ||
+      tape.value(log_std).size() != kActions)
+    return {
+        tape.fail("gaussian_policy_loss", "means " + tape.shape(means) + ", log_std " + tape.shape(log_std) +
+                                              ", rows " + std::to_string(batch.rows) + ", actions of " +
+                                              std::to_string(kActions) + " numbers"),
+        0.0};
   auto made = tape.fresh(1, 1, means, log_std);
   auto* kept = tape.arena().template allocate<detail::GaussianPolicyGradient>(1);
   kept->means = tape.arena().template allocate<float>(batch.rows * kActions);
@@ -94,8 +98,7 @@ GaussianPolicyLoss gaussian_policy_loss(Tape<float>& tape, Var means, Var log_st
     const VecF slope = simd::select(cut, VecF{}, whole) * minus_share;  // d loss / d log-probability
     for (std::size_t k = 0; k < kActions; ++k) {
       Policy::set_component(kept->means + r * kActions, k, lanes, slope * z[k] * c(scales.inverse_std[k]));
-      log_std_sums[k] +=
-          simd::select(within > VecF{}, slope * simd::fma(z[k], z[k], c(-1.0f)), VecF{});
+      log_std_sums[k] += simd::select(within > VecF{}, slope * simd::fma(z[k], z[k], c(-1.0f)), VecF{});
     }
   }
   for (std::size_t k = 0; k < kActions; ++k)
@@ -127,8 +130,8 @@ inline void normalise(float* values, std::size_t count) noexcept {
 }
 
 /// A_t = delta_t + gamma lambda A_{t+1} as in accumulate_advantages(), for `environments` side by side:
-/// deltas[steps x environments], in place. keep[steps x environments]: 0 where the episode ended with that step,
-/// otherwise 1.
+/// deltas[steps x environments], in place. keep[steps x environments]: 0 where the episode ended with that
+/// step, otherwise 1.
 inline void accumulate_advantages_of_batch(float* deltas, const float* keep, std::size_t steps,
                                            std::size_t environments, float gamma, float lambda) noexcept {
   constexpr std::size_t kW = simd::kLanes<float>;

@@ -25,14 +25,14 @@ PpoTrainer<E, H...>::PpoTrainer(const PpoConfig& config, E environment)
   critic_.initialise(initial, 1.0f);
   log_std_.fill(static_cast<float>(std::log(config.initial_std)));
   const std::size_t n = environments_, all = rows();
-  for (AlignedVector<float>* buffer : {&log_probabilities_, &rewards_, &scaled_rewards_, &values_, &next_values_,
-                                       &advantages_, &keep_, &final_values_})
+  for (AlignedVector<float>* buffer : {&log_probabilities_, &rewards_, &scaled_rewards_, &values_,
+                                       &next_values_, &advantages_, &keep_, &final_values_})
     buffer->resize(all);
   episode_returns_.resize(n);
   observations_.resize((all + n) * kObservation);
   final_observations_.resize(all * kObservation);
   means_.resize(n * kActions);
-  torques_.resize(n * kActions);
+  scaled_actions_.resize(n * kActions);
   actions_.resize(all * kActions);
   ends_.resize(all);
   truncated_.reserve(all);
@@ -65,10 +65,10 @@ Status PpoTrainer<E, H...>::collect(PpoReport& report) {
       const std::size_t lanes = std::min(simd::kLanes<float>, width - i);
       const simd::VecF a = simd::load_partial(actions + i, lanes) + simd::load_partial(&means_[i], lanes);
       simd::store_partial(actions + i, a, lanes);
-      simd::store_partial(&torques_[i], a * scale, lanes);
+      simd::store_partial(&scaled_actions_[i], a * scale, lanes);
     }
     float* rewards = rewards_.data() + t * n;
-    const Result<std::size_t> ended = environment_.step(torques_.data(), rewards);
+    const Result<std::size_t> ended = environment_.step(scaled_actions_.data(), rewards);
     if (!ended) return Error{ended.error().code, "ppo: policy: " + ended.error().message};
     simd::map<true>(
         n, episode_returns_.data(), [](simd::VecF r) { return r; }, static_cast<const float*>(rewards));
@@ -82,7 +82,8 @@ Status PpoTrainer<E, H...>::collect(PpoReport& report) {
       ends_[at] = terminated ? StepEnd::kTerminated : StepEnd::kTruncated;
       keep_[at] = 0.0f;
       if (!terminated) {
-        std::copy_n(next + e * kObservation, kObservation, &final_observations_[truncated_.size() * kObservation]);
+        std::copy_n(next + e * kObservation, kObservation,
+                    &final_observations_[truncated_.size() * kObservation]);
         truncated_.push_back(at);
       }
       returns += static_cast<double>(episode_returns_[e]);
@@ -106,7 +107,7 @@ void PpoTrainer<E, H...>::estimate_advantages() {
   critic.forward(observations_.data(), all, values_.data(), critic_workspace_);
   std::copy(values_.begin() + static_cast<std::ptrdiff_t>(n), values_.end(), next_values_.begin());
   critic.forward(observations_.data() + all * kObservation, n, next_values_.data() + (all - n),
-                  critic_workspace_);
+                 critic_workspace_);
   critic.forward(final_observations_.data(), truncated_.size(), final_values_.data(), critic_workspace_);
   for (std::size_t i = 0; i < truncated_.size(); ++i) next_values_[truncated_[i]] = final_values_[i];
   const auto gamma = static_cast<float>(config_.gamma), lambda = static_cast<float>(config_.lambda);
@@ -128,7 +129,8 @@ template <BatchEnvironment E, std::size_t... H>
 void PpoTrainer<E, H...>::gather(std::size_t begin) {
   for (std::size_t r = 0; r < batch_rows_; ++r) {
     const Row& row = rows_[order_[begin + r]];
-    for (std::size_t i = 0; i < kObservation; ++i) batch_observations_[r * kObservation + i] = row.observation[i];
+    for (std::size_t i = 0; i < kObservation; ++i)
+      batch_observations_[r * kObservation + i] = row.observation[i];
     for (std::size_t k = 0; k < kActions; ++k) batch_actions_[r * kActions + k] = row.action[k];
     batch_log_probabilities_[r] = row.log_probability;
     batch_advantages_[r] = row.advantage;
@@ -173,13 +175,13 @@ Status PpoTrainer<E, H...>::improve_actor(PpoReport& report) {
   tape_.clear();
   actor_.zero_gradients();
   log_std_gradient_.fill(0.0f);
-  const Var means = forward_to_output(actor_, tape_, tape_.input(batch_observations_.data(), batch_rows_, kObservation));
+  const Var means =
+      forward_to_output(actor_, tape_, tape_.input(batch_observations_.data(), batch_rows_, kObservation));
   const Var log_std = tape_.variable(log_std_.data(), log_std_gradient_.data(), 1, kActions);
-  const GaussianPolicyBatch batch{batch_actions_.data(), batch_log_probabilities_.data(), batch_advantages_.data(),
-                                  batch_rows_};
-  const GaussianPolicyLoss policy =
-      gaussian_policy_loss<kActions>(tape_, means, log_std, batch, static_cast<float>(config_.clip),
-                                     static_cast<float>(config_.entropy));
+  const GaussianPolicyBatch batch{batch_actions_.data(), batch_log_probabilities_.data(),
+                                  batch_advantages_.data(), batch_rows_};
+  const GaussianPolicyLoss policy = gaussian_policy_loss<kActions>(
+      tape_, means, log_std, batch, static_cast<float>(config_.clip), static_cast<float>(config_.entropy));
   if (!tape_.status()) return tape_.status();
   const auto loss = static_cast<double>(tape_.scalar(policy.loss));
   if (!std::isfinite(loss)) return detail::not_finite("policy loss", loss);
@@ -204,7 +206,8 @@ template <BatchEnvironment E, std::size_t... H>
 Status PpoTrainer<E, H...>::improve_critic(PpoReport& report) {
   tape_.clear();
   critic_.zero_gradients();
-  const Var values = forward_to_output(critic_, tape_, tape_.input(batch_observations_.data(), batch_rows_, kObservation));
+  const Var values =
+      forward_to_output(critic_, tape_, tape_.input(batch_observations_.data(), batch_rows_, kObservation));
   const Var error = tape_.mean_squared_error(values, tape_.input(batch_targets_.data(), batch_rows_, 1));
   if (!tape_.status()) return tape_.status();
   const auto loss = static_cast<double>(tape_.scalar(error));

@@ -24,7 +24,8 @@ MARA_INLINE VecU64 multiply_words(VecU64 a, std::uint32_t b) noexcept {
   typedef int Words __attribute__((vector_size(64)));
   typedef long long Longs __attribute__((vector_size(64)));
   const VecU64 factor = VecU64{} + b;
-  return (VecU64)__builtin_ia32_pmuludq512_mask((Words)a, (Words)factor, Longs{}, static_cast<unsigned char>(-1));
+  return (VecU64)__builtin_ia32_pmuludq512_mask((Words)a, (Words)factor, Longs{},
+                                                static_cast<unsigned char>(-1));
 #else
   return a * b;
 #endif
@@ -32,7 +33,8 @@ MARA_INLINE VecU64 multiply_words(VecU64 a, std::uint32_t b) noexcept {
 
 /// Words of kBlocksAtOnce consecutive blocks of a stream from block `index` on, as philox4x32() makes them:
 /// words[w][i] is word w of block index + i.
-MARA_INLINE void philox_blocks(const Random::State& stream, std::uint64_t index, VecU64 (&words)[4]) noexcept {
+MARA_INLINE void philox_blocks(const Random::State& stream, std::uint64_t index,
+                               VecU64 (&words)[4]) noexcept {
   constexpr std::uint64_t kLow = 0xffffffffu;
   VecU64 block;
   for (std::size_t i = 0; i < kBlocksAtOnce; ++i) block[i] = index + i;
@@ -67,7 +69,8 @@ inline std::uint64_t next_block(const Random::State& state) noexcept {
 inline void fill_words(Random& random, std::uint32_t* out, std::size_t count) noexcept {
   Random::State state = random.state();
   std::uint64_t block = detail::next_block(state);
-  for (std::size_t begin = 0; begin < count; begin += 4 * detail::kBlocksAtOnce, block += detail::kBlocksAtOnce) {
+  for (std::size_t begin = 0; begin < count;
+       begin += 4 * detail::kBlocksAtOnce, block += detail::kBlocksAtOnce) {
     detail::VecU64 words[4];
     detail::philox_blocks(state, block, words);
     std::uint32_t ordered[4 * detail::kBlocksAtOnce];
@@ -80,7 +83,8 @@ inline void fill_words(Random& random, std::uint32_t* out, std::size_t count) no
   random = Random(state);
 }
 
-/// `count` standard normal numbers, |value| < 6.7: pairs of words of fill_words() by the method of Box and Muller
+/// `count` standard normal numbers, |value| < 6.7: pairs of words of fill_words() by the method of Box and
+/// Muller
 /// ("A note on the generation of random normal deviates", Ann. Math. Stat. 29, 1958). The same bits on every
 /// instruction set with fused multiply-adds.
 inline void fill_normals(Random& random, float* out, std::size_t count) noexcept {

@@ -26,9 +26,9 @@ MARA_INLINE VecF round_to_whole(VecF x) noexcept {
 inline constexpr float kLargestAngle = 6000.0f;
 
 /// sin x and cos x, absolute error 1e-7, for |x| <= kLargestAngle radians; NaN for any other x. The octant is
-/// taken off with pi/2 in three parts, the first two short enough for exact products (Cody and Waite, "Software
-/// Manual for the Elementary Functions", 1980, chapter 8); what is left goes into polynomials of smallest maximum
-/// error on [-pi/4, pi/4], 4e-9 and 2e-10.
+/// taken off with pi/2 in three parts, the first two short enough for exact products (Cody and Waite,
+/// "Software Manual for the Elementary Functions", 1980, chapter 8); what is left goes into polynomials of
+/// smallest maximum error on [-pi/4, pi/4], 4e-9 and 2e-10.
 MARA_INLINE SineCosine sine_cosine(VecF x) noexcept {
   const auto c = [](float value) { return broadcast(value); };
   const VecF shifted = fma(x, c(0.636619772f), c(12582912.0f));
@@ -52,8 +52,8 @@ MARA_INLINE SineCosine sine_cosine(VecF x) noexcept {
   return {select(within, sine, nan), select(within, cosine, nan)};
 }
 
-/// The angle in [-pi, pi] (to rounding) that x, |x| <= kLargestAngle radians, is equal to but for whole turns;
-/// absolute error 5e-7. NaN for NaN.
+/// The angle in [-pi, pi] (to rounding) that x, |x| <= kLargestAngle radians, is equal to but for whole
+/// turns; absolute error 5e-7. NaN for NaN.
 MARA_INLINE VecF wrap_angle(VecF x) noexcept {
   const auto c = [](float value) { return broadcast(value); };
   const VecF n = detail::round_to_whole(x * c(0.159154943f));

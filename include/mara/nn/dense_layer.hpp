@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "mara/math/dense.hpp"
@@ -40,7 +41,13 @@ struct DenseLayer {
   /// out[rows x Outputs] from in[rows x Inputs]; they must not overlap.
   template <class S>
   static void evaluate(const S* storage, const S* in, std::size_t rows, S* out) noexcept {
-    dense_forward<Inputs, Outputs>(in, rows, Inputs, Outputs, storage, storage + kBias, kActivation, out);
+    // The bits of dense_forward(), with the activation known when this is compiled.
+    constexpr bool kTanh = kActivation == Activation::kTanh && std::is_same_v<S, float>;
+    constexpr bool kRelu = kActivation == Activation::kRelu;
+    using Epilogue = std::conditional_t<kTanh, math::TanhEpilogue,
+                                        std::conditional_t<kRelu, math::ReluEpilogue, math::NoEpilogue>>;
+    math::layer_product<Inputs, Outputs, false, Epilogue>(rows, in, storage, storage + kBias, out);
+    if constexpr (!kTanh && !kRelu) math::activate(kActivation, rows * Outputs, out);
   }
 
   /// The layer on a tape; gradients go to `gradients`, storage of the same layout. A null one trains nothing.

@@ -136,8 +136,8 @@ template <class List, class S>
 void network_forward(const S* storage, const S* in, std::size_t rows, S* out,
                      NetworkWorkspace<S, List>& workspace) noexcept {
   constexpr std::size_t kRows = NetworkWorkspace<S, List>::kRows;
-  for (std::size_t begin = 0, count = 0; begin < rows; begin += count) {
-    count = detail::piece_of(rows - begin, kRows);
+  for (std::size_t begin = 0; begin < rows; begin += kRows) {
+    const std::size_t count = rows - begin < kRows ? rows - begin : kRows;
     List::evaluate(storage, in + begin * List::kInputs, count, out + begin * List::kOutputs,
                    workspace.first(), workspace.second());
   }

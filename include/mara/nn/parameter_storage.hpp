@@ -26,17 +26,6 @@ concept ParameterShape = requires(Random& random, float* storage) {
   Shape::visit(storage, std::string{}, [](const std::string&, ParameterView<float>) {});
 };
 
-namespace detail {
-
-/// How many of `left` rows pass through the layers next, at most `most` > 2. Never leaves a single row
-/// behind: the kernels sum that in another order than the rows of a batch.
-constexpr std::size_t piece_of(std::size_t left, std::size_t most) noexcept {
-  if (left <= most) return left;
-  return left == most + 1 ? most - 1 : most;
-}
-
-}  // namespace detail
-
 /// Parameters of a network that is only evaluated: no gradients. Base of the inference classes.
 template <class S, ParameterShape ShapeOf>
 class InferenceParameters {
@@ -62,28 +51,9 @@ class InferenceParameters {
 
   /// Copies kParameters numbers in exact order (as visited, row-major); another count is an error and changes
   /// nothing.
-  Status set_parameters(std::span<const S> exact) {
-    if (exact.size() != kParameters)
-      return Error{ErrorCode::kShapeMismatch, "parameters: " + std::to_string(exact.size()) +
-                                                  " numbers, the network has " + std::to_string(kParameters)};
-    const S* from = exact.data();
-    visit_parameters([&from](const std::string&, ParameterView<S> view) {
-      view.copy_from(from);
-      from += view.size();
-    });
-    return {};
-  }
-
+  Status set_parameters(std::span<const S> exact) { return set_exact_parameters(*this, exact); }
   /// All parameters in exact order, kParameters numbers.
-  std::vector<S> exact_parameters() const {
-    std::vector<S> exact(kParameters);
-    S* to = exact.data();
-    visit_parameters([&to](const std::string&, ParameterView<const S> view) {
-      view.copy_to(to);
-      to += view.size();
-    });
-    return exact;
-  }
+  std::vector<S> exact_parameters() const { return mara::exact_parameters<S>(*this); }
 
   /// Calls f(name, ParameterView) for every parameter in order.
   template <class F>

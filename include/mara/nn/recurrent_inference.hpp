@@ -71,10 +71,10 @@ class RecurrentWorkspace {
   Products products(const S* storage, const S* x, const S* state, std::size_t rows) noexcept {
     constexpr std::size_t kIn = Shape::kInputs, kHidden = Shape::kHidden, kGates = Shape::kGates;
     const Products to{memory_.data(), memory_.data() + kRows * kGates};
-    dense_forward<kIn, kGates>(x, rows, kIn, kGates, storage, storage + Shape::kInputBias,
-                               Activation::kIdentity, to.input);
-    dense_forward<kHidden, kGates>(state, rows, kHidden, kGates, storage + Shape::kWeights,
-                                   storage + Shape::kBias, Activation::kIdentity, to.state);
+    math::layer_product<kIn, kGates, false, math::NoEpilogue>(rows, x, storage, storage + Shape::kInputBias,
+                                                              to.input);
+    math::layer_product<kHidden, kGates, false, math::NoEpilogue>(rows, state, storage + Shape::kWeights,
+                                                                  storage + Shape::kBias, to.state);
     return to;
   }
 
@@ -97,8 +97,8 @@ void gru_step(const S* storage, const S* x, std::size_t rows, const std::uint8_t
               RecurrentWorkspace<S, RecurrentShape<Inputs, Hidden, 3>>& workspace) noexcept {
   constexpr std::size_t kRows = RecurrentWorkspace<S, RecurrentShape<Inputs, Hidden, 3>>::kRows;
   detail::reset_rows(rows, Hidden, resets, state);
-  for (std::size_t begin = 0, count = 0; begin < rows; begin += count) {
-    count = detail::piece_of(rows - begin, kRows);
+  for (std::size_t begin = 0; begin < rows; begin += kRows) {
+    const std::size_t count = rows - begin < kRows ? rows - begin : kRows;
     S* h = state + begin * Hidden;
     const auto gates = workspace.products(storage, x + begin * Inputs, h, count);
     math::gru_gates<S>(gates.input, gates.state, h, count, Hidden, h, nullptr);
@@ -112,8 +112,8 @@ void lstm_step(const S* storage, const S* x, std::size_t rows, const std::uint8_
   constexpr std::size_t kRows = RecurrentWorkspace<S, RecurrentShape<Inputs, Hidden, 4>>::kRows;
   detail::reset_rows(rows, Hidden, resets, state);
   detail::reset_rows(rows, Hidden, resets, cell);
-  for (std::size_t begin = 0, count = 0; begin < rows; begin += count) {
-    count = detail::piece_of(rows - begin, kRows);
+  for (std::size_t begin = 0; begin < rows; begin += kRows) {
+    const std::size_t count = rows - begin < kRows ? rows - begin : kRows;
     S *h = state + begin * Hidden, *c = cell + begin * Hidden;
     const auto gates = workspace.products(storage, x + begin * Inputs, h, count);
     math::lstm_gates<S>(gates.input, gates.state, c, count, Hidden, c, h, nullptr);

@@ -17,9 +17,12 @@ template <std::size_t kLayer, class S, std::size_t... Sizes>
 DenseParameters<S> layer_of(Mlp<S, Sizes...>& network) noexcept {
   using Shape = MlpShape<Sizes...>;
   constexpr std::size_t kWeights = Shape::offset(kLayer), kBias = Shape::bias_offset(kLayer);
-  return {network.parameters().data() + kWeights, network.parameters().data() + kBias,
-          network.gradients().data() + kWeights,  network.gradients().data() + kBias,
-          Shape::kSizes[kLayer],                  Shape::kSizes[kLayer + 1]};
+  return {network.parameters().data() + kWeights,
+          network.parameters().data() + kBias,
+          network.gradients().data() + kWeights,
+          network.gradients().data() + kBias,
+          Shape::kSizes[kLayer],
+          Shape::kSizes[kLayer + 1]};
 }
 
 template <std::size_t kLayer, class S, std::size_t... Sizes>
@@ -27,8 +30,8 @@ Var layers_to_single_output(Mlp<S, Sizes...>& network, Tape<S>& tape, Var x) {
   using Shape = MlpShape<Sizes...>;
   constexpr std::size_t kIn = Shape::kSizes[kLayer], kOut = Shape::kSizes[kLayer + 1];
   if constexpr (kLayer + 2 == Shape::kLayers) {
-    return dense_to_single_output<kIn, kOut>(tape, x, layer_of<kLayer>(network), layer_of<kLayer + 1>(network),
-                                             network.hidden_activation());
+    return dense_to_single_output<kIn, kOut>(tape, x, layer_of<kLayer>(network),
+                                             layer_of<kLayer + 1>(network), network.hidden_activation());
   } else {
     if constexpr (math::small_input_fits<S>(kIn, kOut)) {
       if (!tape.at(x).needs_gradient)
@@ -61,8 +64,8 @@ const S* hidden_layers(const Mlp<S, Sizes...>& network, const S* in, std::size_t
 
 }  // namespace detail
 
-/// network.forward(tape, x), by dense_to_single_output() where the network has one output and a hidden layer that
-/// suits it: the same up to rounding.
+/// network.forward(tape, x), by dense_to_single_output() where the network has one output and a hidden layer
+/// that suits it: the same up to rounding.
 template <class S, std::size_t... Sizes>
 Var forward_to_output(Mlp<S, Sizes...>& network, Tape<S>& tape, Var x) {
   using Shape = MlpShape<Sizes...>;
@@ -75,8 +78,8 @@ Var forward_to_output(Mlp<S, Sizes...>& network, Tape<S>& tape, Var x) {
   return network.forward(tape, x);
 }
 
-/// A network with its output layer laid out for evaluation, for as long as its parameters do not change: many calls
-/// of few rows. The network must outlive it.
+/// A network with its output layer laid out for evaluation, for as long as its parameters do not change: many
+/// calls of few rows. The network must outlive it.
 template <class Net>
 class OutputEvaluation;
 
