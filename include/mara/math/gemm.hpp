@@ -179,13 +179,16 @@ template <class S, int kVectors, bool kPartial, bool kTransposed, class Epilogue
   product_pass<S, kVectors, kPartial, kTransposed, Epilogue>(x, rows);
 }
 
-/// shared_pass for a panel of `vectors` vectors, kVectors at most.
+/// shared_pass for a panel of `vectors` vectors, kVectors at most. Narrow panels always take the path for partial
+/// vectors: it gives the same bits, and there are fewer functions to compile.
 template <int kVectors, bool kTransposed, class S>
 void choose_pass(const Product<S>& x, std::size_t vectors, std::size_t rows) noexcept {
-  if (vectors == static_cast<std::size_t>(kVectors)) {
-    if (x.lanes == simd::kLanes<S>) return shared_pass<S, kVectors, false, kTransposed>(x, rows);
-    return shared_pass<S, kVectors, true, kTransposed>(x, rows);
+  if constexpr (kVectors == TileShape::kPanel) {
+    if (vectors == static_cast<std::size_t>(kVectors) && x.lanes == simd::kLanes<S>)
+      return shared_pass<S, kVectors, false, kTransposed>(x, rows);
   }
+  if (vectors == static_cast<std::size_t>(kVectors))
+    return shared_pass<S, kVectors, true, kTransposed>(x, rows);
   if constexpr (kVectors > 1) choose_pass<kVectors - 1, kTransposed>(x, vectors, rows);
 }
 
