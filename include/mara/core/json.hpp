@@ -1,5 +1,6 @@
 #pragma once
-// JSON documents (RFC 8259): read strictly, written so that equal values give equal text.
+// JSON documents (RFC 8259): read strictly, written so that equal values give equal text. Functions are templates, so that
+// only programs that read or write JSON compile them.
 
 #include <charconv>
 #include <concepts>
@@ -125,15 +126,16 @@ class Json {
 
 /// JSON text with objects over several lines, and on one line each array of plain values and, from the fourth level
 /// on, each object of plain values.
-inline void write_json(const Json& value, std::string& out, int depth = 0) {
+template <class Value>
+void write_json(const Value& value, std::string& out, int depth = 0) {
   const auto& items = value.items();
   if (!value.structured()) {
     out += value.scalar_text();
     return;
   }
-  const bool object = value.kind() == Json::Kind::kObject;
+  const bool object = value.kind() == Value::Kind::kObject;
   bool one_line = !object || depth > 2;
-  for (const Json& item : items) one_line = one_line && !item.structured();
+  for (const Value& item : items) one_line = one_line && !item.structured();
   const std::string line = "\n" + std::string(static_cast<std::size_t>(2 * depth), ' ');
   out += object ? '{' : '[';
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -152,23 +154,24 @@ inline void write_json(const Json& value, std::string& out, int depth = 0) {
 namespace detail {
 
 /// Reads any value; false when it went wrong. `twice`: the first key that is in an object for the second time.
-inline bool read_json(JsonCursor& cursor, Json& value, int depth, std::string& twice) {
+template <class Value>
+bool read_json(JsonCursor& cursor, Value& value, int depth, std::string& twice) {
   constexpr int kDeepest = 100;
   if (depth > kDeepest) return cursor.fail("nested too deep");
   switch (cursor.peek()) {
     case '{':
-      value = Json::object();
+      value = Value::object();
       return cursor.object([&](std::string& key) {
         if (twice.empty() && value.find(key) != nullptr) twice = key;
-        Json member;
+        Value member;
         if (!read_json(cursor, member, depth + 1, twice)) return false;
         value.add(std::move(key), std::move(member));
         return true;
       });
     case '[':
-      value = Json::array({});
+      value = Value::array({});
       return cursor.array([&] {
-        Json item;
+        Value item;
         if (!read_json(cursor, item, depth + 1, twice)) return false;
         value.add(std::move(item));
         return true;
@@ -176,14 +179,14 @@ inline bool read_json(JsonCursor& cursor, Json& value, int depth, std::string& t
     case '"': {
       std::string text;
       const bool good = cursor.string(text);
-      value = Json(std::move(text));
+      value = Value(std::move(text));
       return good;
     }
     case 't':
-      value = Json::boolean(true);
+      value = Value::boolean(true);
       return cursor.word("true");
     case 'f':
-      value = Json::boolean(false);
+      value = Value::boolean(false);
       return cursor.word("false");
     case 'n':
       return cursor.word("null");
@@ -191,7 +194,7 @@ inline bool read_json(JsonCursor& cursor, Json& value, int depth, std::string& t
       std::string_view text;
       if (!cursor.number(text)) return false;
       if (!parse_double(text, "number")) return cursor.fail("a number out of range");
-      value = Json::number(text);
+      value = Value::number(text);
       return true;
   }
 }
@@ -200,9 +203,10 @@ inline bool read_json(JsonCursor& cursor, Json& value, int depth, std::string& t
 
 /// Reads a document. kParse for text that is not JSON, with the place; for a number that no double holds; for more
 /// than 100 levels; and for a key that an object has twice.
-inline Result<Json> parse_json(std::string_view text) {
+template <class Value = Json>
+Result<Value> parse_json(std::string_view text) {
   JsonCursor cursor(text, "not valid JSON: ");
-  Json value;
+  Value value;
   std::string twice;
   if (!detail::read_json(cursor, value, 0, twice) || !cursor.finish(true)) return cursor.error();
   if (!twice.empty()) return Error{ErrorCode::kParse, "key '" + twice + "': appears twice"};

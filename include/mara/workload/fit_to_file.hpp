@@ -15,7 +15,8 @@ namespace mara {
 /// Reads the trace, fits a model to its dense part (dense_start()) and writes it, with its goodness of fit
 /// and the command that repeats it; the model is called after the output file. Nothing is written on error.
 /// Errors: those of read_trace, fit and save_workload_model.
-inline Result<void> fit_to_file(const std::string& trace_path, TraceFormat format, const std::string& out_path) {
+template <class Value = Json>
+Result<void> fit_to_file(const std::string& trace_path, TraceFormat format, const std::string& out_path) {
   auto trace = read_trace(trace_path, format);
   if (!trace) return trace.error();
   FitOptions options;
@@ -28,7 +29,7 @@ inline Result<void> fit_to_file(const std::string& trace_path, TraceFormat forma
   model->name = dot == 0 ? file : file.substr(0, dot);
   model->origin.command = "mara-lab trace " + trace->source + " --format " + std::string(to_string(format)) +
                           " --fit " + file;
-  return save_workload_model(*model, out_path);
+  return save_workload_model<Value>(*model, out_path);
 }
 
 }  // namespace mara

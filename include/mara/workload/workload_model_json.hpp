@@ -1,5 +1,6 @@
 #pragma once
-// Workload models as JSON files.
+// Workload models as JSON files. What works on JSON is a template over its type, so that a program which includes this
+// and reads no model does not compile it.
 
 #include <algorithm>
 #include <cstddef>
@@ -26,14 +27,15 @@ inline constexpr const char* kWorkloadModelFormat = "mara workload model 1";
 namespace detail {
 
 /// A place in a JSON document. The first error met anywhere is kept; reads after it give zero values.
+template <class Value>
 class JsonPlace {
  public:
-  JsonPlace(const Json& value, std::string path, Status& status)
+  JsonPlace(const Value& value, std::string path, Status& status)
       : value_(&value), path_(std::move(path)), status_(&status) {}
 
   /// Checks that this is an object with exactly these keys.
   const JsonPlace& keys(std::initializer_list<std::string_view> names) const {
-    if (value_->kind() != Json::Kind::kObject) return fail("must be an object"), *this;
+    if (value_->kind() != Value::Kind::kObject) return fail("must be an object"), *this;
     for (const std::string& key : value_->keys()) {
       bool known = false;
       for (const std::string_view name : names) known = known || name == key;
@@ -46,28 +48,28 @@ class JsonPlace {
 
   /// Member of an object.
   JsonPlace operator[](std::string_view key) const {
-    static const Json kNothing;
-    const Json* found = value_->find(key);
+    static const Value kNothing;
+    const Value* found = value_->find(key);
     return {found == nullptr ? kNothing : *found, child(key).path_, *status_};
   }
 
   /// Elements of an array.
   std::vector<JsonPlace> items() const {
     std::vector<JsonPlace> out;
-    if (value_->kind() != Json::Kind::kArray) return fail("must be an array"), out;
+    if (value_->kind() != Value::Kind::kArray) return fail("must be an array"), out;
     for (std::size_t i = 0; i < value_->items().size(); ++i)
       out.push_back({value_->items()[i], path_ + "[" + std::to_string(i) + "]", *status_});
     return out;
   }
 
   double number() const {
-    if (value_->kind() != Json::Kind::kNumber) return fail("must be a number"), 0.0;
+    if (value_->kind() != Value::Kind::kNumber) return fail("must be a number"), 0.0;
     return parse_double(value_->text(), path_).value();  // the reader refused what a double cannot hold
   }
 
   std::int64_t integer() const {
     const auto value = parse_int(value_->text(), path_);
-    if (value_->kind() != Json::Kind::kNumber || !value) return fail("must be a whole number"), 0;
+    if (value_->kind() != Value::Kind::kNumber || !value) return fail("must be a whole number"), 0;
     return *value;
   }
 
@@ -84,7 +86,7 @@ class JsonPlace {
   }
 
   std::string text() const {
-    if (value_->kind() != Json::Kind::kString) return fail("must be a string"), std::string{};
+    if (value_->kind() != Value::Kind::kString) return fail("must be a string"), std::string{};
     return value_->text();
   }
 
@@ -96,7 +98,7 @@ class JsonPlace {
 
   void fail(const std::string& what) const {
     if (!*status_) return;
-    const bool plain = value_->kind() != Json::Kind::kNull && !value_->structured();
+    const bool plain = value_->kind() != Value::Kind::kNull && !value_->structured();
     const std::string shown = plain ? ", is " + value_->scalar_text() : "";
     *status_ = Error{ErrorCode::kParse, "key '" + path_ + "': " + what + shown};
   }
@@ -106,7 +108,7 @@ class JsonPlace {
     return {*value_, path_.empty() ? std::string(key) : path_ + "." + std::string(key), *status_};
   }
 
-  const Json* value_;
+  const Value* value_;
   std::string path_;
   Status* status_;
 };
@@ -114,44 +116,45 @@ class JsonPlace {
 }  // namespace detail
 
 /// The JSON text of a model; equal models give equal text.
-inline std::string workload_model_to_json(const WorkloadModel& model) {
-  std::vector<Json> regimes, shapes, durations, models, priorities;
+template <class Value = Json>
+std::string workload_model_to_json(const WorkloadModel& model) {
+  std::vector<Value> regimes, shapes, durations, models, priorities;
   for (const GapRegime& regime : model.regimes)
-    regimes.push_back(Json::object({{"next", regime.next},
+    regimes.push_back(Value::object({{"next", regime.next},
                                     {"repeat_shape", regime.repeat_shape},
                                     {"repeat_duration", regime.repeat_duration}}));
   for (const JobShape& shape : model.shapes)
-    shapes.push_back(Json::object({{"gpu_milli", shape.gpus.value},
+    shapes.push_back(Value::object({{"gpu_milli", shape.gpus.value},
                                    {"cpu_milli", shape.cpu.value},
                                    {"memory_mib", shape.memory_mib},
                                    {"probability", shape.probability},
                                    {"duration_class", shape.duration_class}}));
   for (const QuantileTable& table : model.durations) durations.push_back(table.values);
   for (const ModelShare& share : model.models)
-    models.push_back(Json::object({{"model", share.model}, {"probability", share.probability}}));
+    models.push_back(Value::object({{"model", share.model}, {"probability", share.probability}}));
   for (const PriorityShare& share : model.priorities)
-    priorities.push_back(Json::object({{"priority", share.priority}, {"probability", share.probability}}));
+    priorities.push_back(Value::object({{"priority", share.priority}, {"probability", share.probability}}));
   const std::vector<double> levels(kQuantileLevels.begin(), kQuantileLevels.end());
-  const Json document =
-      Json::object({{"format", kWorkloadModelFormat},
+  const Value document =
+      Value::object({{"format", kWorkloadModelFormat},
                     {"name", model.name},
-                    {"origin", Json::object({{"trace", model.origin.trace},
+                    {"origin", Value::object({{"trace", model.origin.trace},
                                              {"command", model.origin.command},
                                              {"jobs", model.origin.jobs},
                                              {"from_s", model.origin.from_s},
                                              {"to_s", model.origin.to_s}})},
                     {"quantile_levels", levels},
-                    {"arrivals", Json::object({{"gap_quantiles_s", model.gaps.values},
-                                               {"regimes", Json::array(std::move(regimes))},
+                    {"arrivals", Value::object({{"gap_quantiles_s", model.gaps.values},
+                                               {"regimes", Value::array(std::move(regimes))},
                                                {"daily_sigma", model.modulation.sigma},
                                                {"daily_correlation", model.modulation.correlation},
                                                {"hourly", model.modulation.hourly}})},
-                    {"jobs", Json::object({{"shapes", Json::array(std::move(shapes))},
-                                           {"duration_quantiles_s", Json::array(std::move(durations))},
+                    {"jobs", Value::object({{"shapes", Value::array(std::move(shapes))},
+                                           {"duration_quantiles_s", Value::array(std::move(durations))},
                                            {"duration_jitter", model.duration_jitter},
-                                           {"models", Json::array(std::move(models))},
-                                           {"priorities", Json::array(std::move(priorities))}})},
-                    {"goodness_of_fit", Json::object({{"ks_duration", model.fit.ks_duration},
+                                           {"models", Value::array(std::move(models))},
+                                           {"priorities", Value::array(std::move(priorities))}})},
+                    {"goodness_of_fit", Value::object({{"ks_duration", model.fit.ks_duration},
                                                       {"ks_interarrival", model.fit.ks_interarrival},
                                                       {"tv_gpus", model.fit.tv_gpus},
                                                       {"ratio_mean_interarrival", model.fit.ratio_mean_interarrival},
@@ -168,11 +171,12 @@ inline std::string workload_model_to_json(const WorkloadModel& model) {
 /// Reads a model from JSON text, strictly. Errors (kParse and those of check_workload_model) name the key:
 /// text that is no JSON, unknown, missing or repeated key, wrong type, number out of its domain, falling
 /// quantiles.
-inline Result<WorkloadModel> workload_model_from_json(const std::string& text) {
-  auto document = parse_json(text);
+template <class Value = Json>
+Result<WorkloadModel> workload_model_from_json(const std::string& text) {
+  auto document = parse_json<Value>(text);
   if (!document) return document.error();
   Status status;
-  const detail::JsonPlace root(*document, "", status);
+  const detail::JsonPlace<Value> root(*document, "", status);
   root.keys({"format", "name", "origin", "quantile_levels", "arrivals", "jobs", "goodness_of_fit"});
   if (status && root["format"].text() != kWorkloadModelFormat)
     root["format"].fail(std::string("must be \"") + kWorkloadModelFormat + "\"");
@@ -235,17 +239,19 @@ inline Result<WorkloadModel> workload_model_from_json(const std::string& text) {
 }
 
 /// Reads a model file. Errors: those of read_text_file and workload_model_from_json, after the file's name.
-inline Result<WorkloadModel> load_workload_model(const std::string& path) {
+template <class Value = Json>
+Result<WorkloadModel> load_workload_model(const std::string& path) {
   auto text = read_text_file(path);
   if (!text) return text.error();
-  auto model = workload_model_from_json(*text);
+  auto model = workload_model_from_json<Value>(*text);
   if (!model) return Error{model.error().code, path + ": " + model.error().message};
   return model;
 }
 
 /// Writes a model file. Errors: kIo.
-inline Status save_workload_model(const WorkloadModel& model, const std::string& path) {
-  return write_file(path, workload_model_to_json(model));
+template <class Value = Json>
+Status save_workload_model(const WorkloadModel& model, const std::string& path) {
+  return write_file(path, workload_model_to_json<Value>(model));
 }
 
 }  // namespace mara
