@@ -6,6 +6,7 @@
 // clang-format off
 #include "mara/core/archive.hpp"
 #include "mara/core/check_finite.hpp"
+#include "mara/core/json.hpp"
 #include "mara/core/normal_quantile.hpp"
 #include "mara/core/parallel.hpp"
 #include "mara/core/parse.hpp"
@@ -13,22 +14,39 @@
 #include "mara/core/random.hpp"
 #include "mara/core/resource.hpp"
 #include "mara/core/result.hpp"
+#include "mara/core/safetensors.hpp"
 #include "mara/math/dense.hpp"
+#include "mara/math/random_batch.hpp"
 #include "mara/math/softmax.hpp"
 #include "mara/math/statistics.hpp"
+#include "mara/math/trigonometric.hpp"
 
 #include "mara/autodiff/gradient_check.hpp"
 #include "mara/autodiff/tape.hpp"
 
 #include "mara/nn/adam.hpp"
+#include "mara/nn/adamw.hpp"
+#include "mara/nn/attention.hpp"
+#include "mara/nn/embedding.hpp"
+#include "mara/nn/learning_rate.hpp"
 #include "mara/nn/mlp.hpp"
 #include "mara/nn/mlp_inference.hpp"
+#include "mara/nn/network.hpp"
+#include "mara/nn/network_inference.hpp"
+#include "mara/nn/optimiser.hpp"
+#include "mara/nn/recurrent.hpp"
+#include "mara/nn/rms_prop.hpp"
+#include "mara/nn/set_pooling.hpp"
+#include "mara/nn/sgd.hpp"
+#include "mara/nn/single_output.hpp"
 #include "mara/nn/value_normaliser.hpp"
+#include "mara/nn/weights_file.hpp"
 #include "mara/cluster/allocation.hpp"
 #include "mara/cluster/cluster.hpp"
 #include "mara/workload/workload.hpp"
 
 #include "mara/flow/matching.hpp"
+#include "mara/flow/potential_field.hpp"
 #include "mara/flow/velocity_field.hpp"
 #include "mara/simulation/interval_log.hpp"
 #include "mara/simulation/job_log.hpp"
@@ -38,6 +56,7 @@
 
 #include "mara/schedule/rules.hpp"
 #include "mara/environment/cluster_environment.hpp"
+#include "mara/environment/pendulum.hpp"
 #include "mara/environment/sequential_scheduler.hpp"
 
 #include "mara/critic/centralized.hpp"
@@ -50,6 +69,7 @@
 #include "mara/guidance/modes.hpp"
 
 #include "mara/learning/mappo_policy.hpp"
+#include "mara/learning/ppo.hpp"
 
 #include "mara/deploy/deploy.hpp"
 #include "mara/pipeline/pipeline.hpp"

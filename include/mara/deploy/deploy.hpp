@@ -4,3 +4,4 @@
 #include "mara/deploy/actor.hpp"
 #include "mara/deploy/actor_file.hpp"
 #include "mara/deploy/reference_state.hpp"
+#include "mara/deploy/row_actor.hpp"

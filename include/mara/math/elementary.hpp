@@ -3,7 +3,7 @@
 // of an element do not depend on its place in the array. NaN gives NaN. "Relative error e" below holds where
 // the exact value is a normal float; where that is subnormal the result is off by at most 1.2e-38.
 
-#include <cmath>
+#include "mara/core/libm.hpp"
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -80,7 +80,7 @@ MARA_INLINE VecD abs(VecD x) noexcept {
 
 /// tanh, in float as in tanh.hpp.
 MARA_INLINE VecD tanh(VecD x) noexcept {
-  return detail::each_lane(x, [](double v) { return std::tanh(v); });
+  return detail::each_lane(x, [](double v) { return libm::tanh(v); });
 }
 
 /// e^x, relative error 1e-7. 0 where e^x is no normal float (x < -87.3366), infinity above 88.7228.
@@ -95,7 +95,7 @@ MARA_INLINE VecF exp(VecF x) noexcept {
   return select(x < c(-87.3365479f), VecF{}, above);
 }
 MARA_INLINE VecD exp(VecD x) noexcept {
-  return detail::each_lane(x, [](double v) { return std::exp(v); });
+  return detail::each_lane(x, [](double v) { return libm::exp(v); });
 }
 
 /// Natural logarithm, relative error 1e-7, subnormal x included. -infinity at 0, NaN below, infinity at
@@ -109,7 +109,7 @@ MARA_INLINE VecF log(VecF x) noexcept {
   return select(x > VecF{}, select(x < c(kInfinity), y, x), outside);
 }
 MARA_INLINE VecD log(VecD x) noexcept {
-  return detail::each_lane(x, [](double v) { return std::log(v); });
+  return detail::each_lane(x, [](double v) { return libm::log(v); });
 }
 
 /// Error function, relative error 3.5e-7, odd, within [-1, 1]. x P(x^2) / Q(x^2) with polynomials of degree
@@ -130,7 +130,7 @@ MARA_INLINE VecF erf(VecF x) noexcept {
   return max(c(-1.0f), min(c(1.0f), x * p / q));
 }
 MARA_INLINE VecD erf(VecD x) noexcept {
-  return detail::each_lane(x, [](double v) { return std::erf(v); });
+  return detail::each_lane(x, [](double v) { return libm::erf(v); });
 }
 
 /// 1 / (1 + e^-x), relative error 2e-7.

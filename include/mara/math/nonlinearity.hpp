@@ -2,7 +2,7 @@
 // The smooth activation functions and what their gradients need: vectors in float, the C library in double.
 // NaN gives NaN. Errors are stated as in elementary.hpp.
 
-#include <cmath>
+#include "mara/core/libm.hpp"
 
 #include "mara/math/elementary.hpp"
 
@@ -25,7 +25,7 @@ MARA_INLINE VecF expm1_below_zero(VecF x) noexcept {
   return fma(power, e.y, power - broadcast(1.0f));
 }
 MARA_INLINE VecD expm1_below_zero(VecD x) noexcept {
-  return each_lane(x, [](double v) { return std::expm1(v); });
+  return each_lane(x, [](double v) { return libm::expm1(v); });
 }
 
 /// Standard normal distribution at x: its cumulative function, and `bell` = e^(-x^2 / 2), which is the
@@ -58,7 +58,7 @@ MARA_INLINE Normal<VecF> normal(VecF x) noexcept {
 MARA_INLINE Normal<VecD> normal(VecD x) noexcept {
   // 40 is far enough for e^(-x^2 / 2) to be 0 in double.
   const VecD held = max(broadcast(-40.0), min(broadcast(40.0), x));
-  return {each_lane(held, [](double v) { return 0.5 * std::erfc(v * -0.70710678118654752440); }),
+  return {each_lane(held, [](double v) { return 0.5 * libm::erfc(v * -0.70710678118654752440); }),
           exp(broadcast(-0.5) * held * held), held};
 }
 
@@ -72,7 +72,7 @@ MARA_INLINE VecF softplus_below_zero(VecF x) noexcept {
   return y + select(large, c(0.693147181f), VecF{});
 }
 MARA_INLINE VecD softplus_below_zero(VecD x) noexcept {
-  return each_lane(x, [](double v) { return std::log1p(std::exp(v)); });
+  return each_lane(x, [](double v) { return libm::log1p(libm::exp(v)); });
 }
 }  // namespace detail
 
