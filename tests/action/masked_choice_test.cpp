@@ -36,7 +36,8 @@ TEST_CASE("masked samples follow the distribution and never leave the mask", "[a
     const OptionMask mask = 0xaaaaaaabu;
     constexpr int kDraws = 40000;
     std::vector<int> count(32);
-    for (int i = 0; i < kDraws; ++i) ++count[static_cast<std::size_t>(masked_sample(logits.data(), options, mask, random))];
+    for (int i = 0; i < kDraws; ++i)
+      ++count[static_cast<std::size_t>(masked_sample(logits.data(), options, mask, random))];
     double sum = 0.0;
     for (int a = 0; a < options; ++a)
       if ((mask >> a) & 1u) sum += std::exp(static_cast<double>(logits[static_cast<std::size_t>(a)]));

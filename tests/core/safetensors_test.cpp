@@ -40,7 +40,8 @@ std::string header_error(const std::string& json, std::size_t bytes = 0) {
 }
 std::string tensor(const std::string& name, const std::string& dtype, const std::string& shape,
                    const std::string& offsets) {
-  return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}";
+  return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets +
+         "}";
 }
 
 SafetensorsWriter small_writer() {
@@ -112,8 +113,8 @@ TEST_CASE("the bytes follow the format: a small file by hand", "[safetensors]") 
   out.tensor<float>("x", {1}, ones);
   std::string bytes;
   REQUIRE(out.write(bytes));
-  const std::string head = "{\"__metadata__\":{\"fnv1a\":\"", tail =
-                               "\"},\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0, 4]}}";
+  const std::string head = "{\"__metadata__\":{\"fnv1a\":\"",
+                    tail = "\"},\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0, 4]}}";
   const std::size_t length = (head.size() + 16 + tail.size() + 7) / 8 * 8;
   REQUIRE(bytes.size() == 8 + length + 4);
   CHECK(bytes.substr(0, 8) == std::string{static_cast<char>(length), 0, 0, 0, 0, 0, 0, 0});
@@ -175,8 +176,10 @@ TEST_CASE("every half is what the definition says", "[safetensors]") {
       CHECK((fraction == 0 ? std::isinf(value) : std::isnan(value)));
       continue;
     }
-    const double expected = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
-    if (std::fabs(static_cast<double>(value)) != expected || std::signbit(value) != (bits >= 32768)) FAIL(bits);
+    const double expected =
+        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    if (std::fabs(static_cast<double>(value)) != expected || std::signbit(value) != (bits >= 32768))
+      FAIL(bits);
   }
 }
 
@@ -257,8 +260,8 @@ TEST_CASE("a header whose length lies is refused before anything is allocated", 
   for (const std::uint64_t length : {std::uint64_t{100'000'001}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
     std::string bytes = small_file();
     std::memcpy(bytes.data(), &length, sizeof length);
-    CHECK(error_of(bytes) == "is no safetensors file: header of " + std::to_string(length) +
-                                 " bytes, at most 100000000");
+    CHECK(error_of(bytes) ==
+          "is no safetensors file: header of " + std::to_string(length) + " bytes, at most 100000000");
   }
   std::string bytes = small_file();
   const std::uint64_t length = 99'000'000;
@@ -271,8 +274,7 @@ TEST_CASE("extents that lie are refused", "[safetensors]") {
     return header_error("{" + tensor("t", "F32", shape, offsets) + "}", bytes);
   };
   CHECK(one("[2]", "[0,8]", 8).empty());
-  CHECK(one("[2]", "[0,4]", 4) ==
-        "tensor \"t\": shape [2] of F32 needs 8 bytes, data_offsets [0, 4] are 4");
+  CHECK(one("[2]", "[0,4]", 4) == "tensor \"t\": shape [2] of F32 needs 8 bytes, data_offsets [0, 4] are 4");
   CHECK(one("[2]", "[8,0]", 8) == "tensor \"t\": data_offsets [8, 0] end before they begin");
   CHECK(one("[2]", "[4,12]", 12) == "tensor \"t\": begins at byte 4, the tensors before it end at 0");
   CHECK(one("[2]", "[0,8]", 7) == "is truncated: tensors of 8 bytes, the file has 7");
@@ -282,19 +284,24 @@ TEST_CASE("extents that lie are refused", "[safetensors]") {
   CHECK(one("[4294967296, 4294967296]", "[0,0]", 0) ==
         "tensor \"t\": shape [4294967296, 4294967296] is larger than any memory");
   CHECK(one("[4611686018427387904]", "[0,0]", 0).find("larger than any memory") != std::string::npos);
-  CHECK(one("[18446744073709551615]", "[0,18446744073709551612]", 0).find("larger than") != std::string::npos);
+  CHECK(one("[18446744073709551615]", "[0,18446744073709551612]", 0).find("larger than") !=
+        std::string::npos);
   CHECK(one("[0, 18446744073709551615]", "[0,0]", 0).empty());
   CHECK(one("[18446744073709551616]", "[0,0]", 0).find("does not fit 64 bits") != std::string::npos);
-  CHECK(one("[2]", "[18446744073709551608,18446744073709551615]", 8).find("needs 8 bytes") != std::string::npos);
+  CHECK(one("[2]", "[18446744073709551608,18446744073709551615]", 8).find("needs 8 bytes") !=
+        std::string::npos);
 
   const auto two = [](const std::string& first, const std::string& second) {
-    return header_error("{" + tensor("a", "F32", "[2]", first) + "," + tensor("b", "F32", "[2]", second) + "}", 16);
+    return header_error(
+        "{" + tensor("a", "F32", "[2]", first) + "," + tensor("b", "F32", "[2]", second) + "}", 16);
   };
   CHECK(two("[0,8]", "[8,16]").empty());
   CHECK(two("[8,16]", "[0,8]").empty());
-  CHECK(two("[0,8]", "[4,12]") == "tensor \"b\": begins at byte 4, the tensors before it end at 8");  // overlap
-  CHECK(two("[0,8]", "[0,8]") == "tensor \"b\": begins at byte 0, the tensors before it end at 8");   // alias
-  CHECK(two("[0,8]", "[12,20]") == "tensor \"b\": begins at byte 12, the tensors before it end at 8");  // hole
+  CHECK(two("[0,8]", "[4,12]") ==
+        "tensor \"b\": begins at byte 4, the tensors before it end at 8");  // overlap
+  CHECK(two("[0,8]", "[0,8]") == "tensor \"b\": begins at byte 0, the tensors before it end at 8");  // alias
+  CHECK(two("[0,8]", "[12,20]") ==
+        "tensor \"b\": begins at byte 12, the tensors before it end at 8");  // hole
 }
 
 TEST_CASE("names that occur twice are refused", "[safetensors]") {
@@ -302,7 +309,8 @@ TEST_CASE("names that occur twice are refused", "[safetensors]") {
   CHECK(header_error("{" + t + "," + t + "}") == "tensor \"t\": is there twice");
   CHECK(header_error("{" + t + "," + tensor("\\u0074", "F32", "[0]", "[0,0]") + "}") ==
         "tensor \"t\": is there twice");
-  CHECK(header_error("{\"__metadata__\":{\"a\":\"1\",\"b\":\"\",\"a\":\"1\"}}") == "metadata \"a\" is there twice");
+  CHECK(header_error("{\"__metadata__\":{\"a\":\"1\",\"b\":\"\",\"a\":\"1\"}}") ==
+        "metadata \"a\" is there twice");
   CHECK(header_error("{\"__metadata__\":{},\"__metadata__\":{}}").find("\"__metadata__\" twice") !=
         std::string::npos);
   CHECK(header_error("{\"t\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}") ==
@@ -313,8 +321,9 @@ TEST_CASE("a thousand tensors in any order", "[safetensors]") {
   std::string json;
   for (int i = 999; i >= 0; --i) {
     const int at = i * 7919 % 1000;
-    json += (json.empty() ? "{" : ",") + tensor("t" + std::to_string(at), "U8", "[3]",
-                                                "[" + std::to_string(3 * at) + "," + std::to_string(3 * at + 3) + "]");
+    json += (json.empty() ? "{" : ",") +
+            tensor("t" + std::to_string(at), "U8", "[3]",
+                   "[" + std::to_string(3 * at) + "," + std::to_string(3 * at + 3) + "]");
   }
   const auto file = SafetensorsFile::parse(file_of(json + "}", std::string(3000, 'x')), "f");
   REQUIRE(file);
@@ -334,17 +343,20 @@ TEST_CASE("JSON that is no header is refused with its place", "[safetensors]") {
   CHECK(header_error("{" + good + "}", 4).empty());
   CHECK_FALSE(header_error("{" + good + ",}", 4).empty());
   CHECK_FALSE(header_error("{," + good + "}", 4).empty());
-  for (const char* value : {"null", "[]", "1", "\"x\"", "{}", "{\"dtype\":\"F32\"}", "{\"dtype\":\"F32\",\"shape\":[]}",
-                            "true", "[[[[[[[[[[[[[[[[", "{\"a\":{\"a\":{\"a\":{\"a\":{"})
+  for (const char* value :
+       {"null", "[]", "1", "\"x\"", "{}", "{\"dtype\":\"F32\"}", "{\"dtype\":\"F32\",\"shape\":[]}", "true",
+        "[[[[[[[[[[[[[[[[", "{\"a\":{\"a\":{\"a\":{\"a\":{"})
     CHECK_FALSE(header_error(std::string("{\"t\":") + value + "}").empty());
-  for (const char* shape : {"1", "[1,]", "[-1]", "[+1]", "[1.0]", "[1e0]", "[01]", "[ ]x", "[\"1\"]", "[[1]]", "[null]",
-                            "[0x1]", "[1"})
+  for (const char* shape : {"1", "[1,]", "[-1]", "[+1]", "[1.0]", "[1e0]", "[01]", "[ ]x", "[\"1\"]", "[[1]]",
+                            "[null]", "[0x1]", "[1"})
     CHECK_FALSE(header_error("{" + tensor("t", "F32", shape, "[0,4]") + "}", 4).empty());
   for (const char* offsets : {"[]", "[0]", "[0,4,4]", "4", "[0,4.0]"})
     CHECK_FALSE(header_error("{" + tensor("t", "F32", "[1]", offsets) + "}", 4).empty());
-  for (const char* metadata : {"{\"a\":1}", "{\"a\":null}", "{\"a\":{}}", "[]", "\"a\"", "{\"a\"}", "{1:\"a\"}"})
+  for (const char* metadata :
+       {"{\"a\":1}", "{\"a\":null}", "{\"a\":{}}", "[]", "\"a\"", "{\"a\"}", "{1:\"a\"}"})
     CHECK_FALSE(header_error(std::string("{\"__metadata__\":") + metadata + "}").empty());
-  CHECK_FALSE(header_error("{\"t\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"more\":1}}", 4).empty());
+  CHECK_FALSE(
+      header_error("{\"t\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"more\":1}}", 4).empty());
 }
 
 TEST_CASE("strings: escapes, control characters and UTF-8", "[safetensors]") {
@@ -357,9 +369,28 @@ TEST_CASE("strings: escapes, control characters and UTF-8", "[safetensors]") {
   CHECK(name("\\u0041\\u00e9\\u20AC\\uD834\\uDD1E") == "A\xC3\xA9\xE2\x82\xAC\xF0\x9D\x84\x9E");
   CHECK(name("\\u0000x") == std::string("\0x", 2));
   CHECK(name("\xC3\xA9\xED\x9F\xBF\xF4\x8F\xBF\xBF") == "\xC3\xA9\xED\x9F\xBF\xF4\x8F\xBF\xBF");
-  for (const char* bad : {"\\x", "\\u12", "\\u12g4", "\\ud800", "\\ud800x", "\\ud800\\u0041", "\\udc00", "\\", "a\nb",
-                          "\x01", "\xff", "\xC3", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
-                          "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\x80", "\xE2\x82", "\xC3\\u0041"}) {
+  for (const char* bad : {"\\x",
+                          "\\u12",
+                          "\\u12g4",
+                          "\\ud800",
+                          "\\ud800x",
+                          "\\ud800\\u0041",
+                          "\\udc00",
+                          "\\",
+                          "a\nb",
+                          "\x01",
+                          "\xff",
+                          "\xC3",
+                          "\xC0\x80",
+                          "\xC1\xBF",
+                          "\xE0\x80\x80",
+                          "\xED\xA0\x80",
+                          "\xF0\x80\x80\x80",
+                          "\xF4\x90\x80\x80",
+                          "\xF5\x80\x80\x80",
+                          "\x80",
+                          "\xE2\x82",
+                          "\xC3\\u0041"}) {
     INFO(bad);
     CHECK(name(bad).rfind("error: f: header, byte ", 0) == 0);
   }
@@ -395,7 +426,8 @@ TEST_CASE("the writer refuses what no reader would take", "[safetensors]") {
   const TemporaryFolder folder;
   const Status written = twice.write(folder.path / "file");
   REQUIRE_FALSE(written);
-  CHECK(written.error().message == (folder.path / "file").string() + ": tensor \"x\": is no new name in UTF-8");
+  CHECK(written.error().message ==
+        (folder.path / "file").string() + ": tensor \"x\": is no new name in UTF-8");
   CHECK_FALSE(std::filesystem::exists(folder.path / "file"));
 }
 

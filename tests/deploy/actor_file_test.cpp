@@ -77,14 +77,19 @@ TEST_CASE("a file of another shape is refused by name", "[deploy]") {
 
 TEST_CASE("a weights file is a safetensors file: names, shapes, metadata", "[deploy]") {
   const TemporaryPath path("mara_actor_tensors");
-  const SmallActor actor = SmallActor::create(random_network(4), {1.0 / 3.0}, 8, {"a100", "v100", "t4"}).value();
+  const SmallActor actor =
+      SmallActor::create(random_network(4), {1.0 / 3.0}, 8, {"a100", "v100", "t4"}).value();
   REQUIRE(actor.save(path.path));
   const auto file = SafetensorsFile::open(path.path).value();
   constexpr std::uint64_t kInputs = ClusterObservation<3>::kSize;
   using Shape = std::vector<std::uint64_t>;
-  const std::vector<std::pair<std::string, Shape>> expected{
-      {"0.weight", {kInputs, 16}}, {"0.bias", {1, 16}}, {"1.weight", {16, 8}},           {"1.bias", {1, 8}},
-      {"2.weight", {8, 10}},       {"2.bias", {1, 10}}, {"reference_numbers", {3 * kInputs}}};
+  const std::vector<std::pair<std::string, Shape>> expected{{"0.weight", {kInputs, 16}},
+                                                            {"0.bias", {1, 16}},
+                                                            {"1.weight", {16, 8}},
+                                                            {"1.bias", {1, 8}},
+                                                            {"2.weight", {8, 10}},
+                                                            {"2.bias", {1, 10}},
+                                                            {"reference_numbers", {3 * kInputs}}};
   REQUIRE(file.tensors().size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK(file.tensors()[i].name == expected[i].first);
@@ -100,8 +105,10 @@ TEST_CASE("a weights file is a safetensors file: names, shapes, metadata", "[dep
   CHECK(weight == std::vector<float>(exact.begin() + first, exact.begin() + first + 16 * 8));
   CHECK(bias == std::vector<float>(exact.end() - 10, exact.end()));
   const std::vector<std::pair<std::string, std::string>> metadata{
-      {"kind", "mara actor"}, {"format_version", "1"},   {"types", "3"},          {"hidden_activation", "tanh"},
-      {"type_name_0", "a100"}, {"type_name_1", "v100"}, {"type_name_2", "t4"}, {"time_unit_s", "0.3333333333333333"}};
+      {"kind", "mara actor"},  {"format_version", "1"},
+      {"types", "3"},          {"hidden_activation", "tanh"},
+      {"type_name_0", "a100"}, {"type_name_1", "v100"},
+      {"type_name_2", "t4"},   {"time_unit_s", "0.3333333333333333"}};
   for (const auto& [key, value] : metadata) {
     REQUIRE(file.find_metadata(key) != nullptr);
     CHECK(*file.find_metadata(key) == value);
@@ -116,7 +123,8 @@ TEST_CASE("every activation survives the file by its name", "[deploy]") {
     file.hidden = static_cast<Activation>(a);
     REQUIRE(deploy::write_actor_file(file, path.path));
     CHECK(deploy::read_actor_file(path.path).value().hidden == file.hidden);
-    CHECK(*SafetensorsFile::open(path.path).value().find_metadata("hidden_activation") == name_of(file.hidden));
+    CHECK(*SafetensorsFile::open(path.path).value().find_metadata("hidden_activation") ==
+          name_of(file.hidden));
   }
 }
 
@@ -179,7 +187,8 @@ TEST_CASE("what does not fit the sizes is not written", "[deploy]") {
 TEST_CASE("tensors that are no actor are refused by name", "[deploy]") {
   using Tensors = std::vector<std::pair<std::string, std::vector<std::uint64_t>>>;
   const TemporaryPath path("mara_actor_tensors");
-  const auto error = [&path](const Tensors& tensors, const char* kind = "mara actor", const char* version = "1") {
+  const auto error = [&path](const Tensors& tensors, const char* kind = "mara actor",
+                             const char* version = "1") {
     SafetensorsWriter out;
     out.metadata("kind", kind);
     out.metadata("format_version", version);
@@ -194,10 +203,12 @@ TEST_CASE("tensors that are no actor are refused by name", "[deploy]") {
     }
     out.write(path.path).value();
     const auto read = deploy::read_actor_file(path.path);
-    return read ? "read: " + deploy::shape_text(read->sizes) : read.error().message.substr(path.path.size() + 2);
+    return read ? "read: " + deploy::shape_text(read->sizes)
+                : read.error().message.substr(path.path.size() + 2);
   };
   const std::pair<std::string, std::vector<std::uint64_t>> r{"reference_numbers", {2}};
-  CHECK(error({{"0.weight", {3, 2}}, {"0.bias", {2}}, {"1.weight", {2, 5}}, {"1.bias", {1, 5}}, r}) == "read: 3-2-5");
+  CHECK(error({{"0.weight", {3, 2}}, {"0.bias", {2}}, {"1.weight", {2, 5}}, {"1.bias", {1, 5}}, r}) ==
+        "read: 3-2-5");
   CHECK(error({r}) == "tensor \"0.weight\": is missing");
   CHECK(error({{"0.weight", {3, 2}}, r}) == "tensor \"0.bias\": is missing");
   CHECK(error({{"0.weight", {3, 2}}, {"0.bias", {2}}}) == "tensor \"reference_numbers\": is missing");

@@ -86,8 +86,10 @@ TEST_CASE("samples are legal and depend on the seed", "[deploy]") {
   Rows actor = Rows::create(random_network<Network>(4, 0.05f), 60).value();
   Decision one(7, 60), two(7, 60), other(7, 60);
   Random a(1), b(1), c(2);
-  REQUIRE(actor.sample(one.observations.data(), one.order, one.situation.view(), one.allocation, one.options, a));
-  REQUIRE(actor.sample(two.observations.data(), two.order, two.situation.view(), two.allocation, two.options, b));
+  REQUIRE(
+      actor.sample(one.observations.data(), one.order, one.situation.view(), one.allocation, one.options, a));
+  REQUIRE(
+      actor.sample(two.observations.data(), two.order, two.situation.view(), two.allocation, two.options, b));
   REQUIRE(actor.sample(other.observations.data(), other.order, other.situation.view(), other.allocation,
                        other.options, c));
   CHECK(one.options == two.options);

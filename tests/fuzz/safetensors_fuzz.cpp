@@ -1,6 +1,6 @@
-// Weights files from an enemy. Whatever the bytes are: a file that is accepted agrees with its header and holds
-// finite numbers, and one that is refused changes nothing. The mutations know the format; with -DMARA_LIBFUZZER=ON
-// the same check runs under libFuzzer.
+// Weights files from an enemy. Whatever the bytes are: a file that is accepted agrees with its header and
+// holds finite numbers, and one that is refused changes nothing. The mutations know the format; with
+// -DMARA_LIBFUZZER=ON the same check runs under libFuzzer.
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -32,7 +32,8 @@ std::string_view current;  // the input that is being checked
 
 void require(bool good, const char* what) {
   if (good) return;
-  std::fprintf(stderr, "fuzz: %s; the input of %zu bytes is in safetensors_fuzz_failure\n", what, current.size());
+  std::fprintf(stderr, "fuzz: %s; the input of %zu bytes is in safetensors_fuzz_failure\n", what,
+               current.size());
   if (std::FILE* file = std::fopen("safetensors_fuzz_failure", "wb")) {
     std::fwrite(current.data(), 1, current.size(), file);
     std::fclose(file);
@@ -66,7 +67,8 @@ void check_accepted(std::string_view bytes, const mara::SafetensorsFile& file) {
       require(!__builtin_mul_overflow(count, extent, &count), "a shape overflows");
     require(count == tensor.count, "a count is not the product of its shape");
     const std::uint64_t each = mara::dtype_bytes(tensor.dtype);
-    require(each == 0 || tensor.end - tensor.begin == each * count, "a tensor has other bytes than its shape needs");
+    require(each == 0 || tensor.end - tensor.begin == each * count,
+            "a tensor has other bytes than its shape needs");
     require(mara::is_utf8(tensor.name), "a name is not UTF-8");
     require(file.find(tensor.name) == &tensor, "a name occurs twice");
   }
@@ -116,7 +118,8 @@ void check_actor(const mara::SafetensorsFile& file) {
     expected += (actor->sizes[layer] + 1) * actor->sizes[layer + 1];
   require(actor->parameters.size() == expected, "an actor has other parameters than its sizes need");
   for (const float x : actor->parameters) require(std::isfinite(x), "an actor's weight is not finite");
-  for (const float x : actor->reference_numbers) require(std::isfinite(x), "a reference number is not finite");
+  for (const float x : actor->reference_numbers)
+    require(std::isfinite(x), "a reference number is not finite");
   require(actor->time_unit_s > 0.0 && std::isfinite(actor->time_unit_s), "a time unit is not positive");
 }
 
@@ -195,9 +198,10 @@ std::vector<Input> seeds() {
     mixed.tensor<float>("scalar", {}, std::span(numbers).first(1));
     for (const auto* out : {&network, &actor, &mixed}) all.push_back(input_of(*out, checksum));
   }
-  all.push_back({"{\"h\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,6]},\"b\":{\"dtype\":\"BF16\",\"shape\":"
-                 "[1,1],\"data_offsets\":[6,8]}}",
-                 "\x00\x3c\x01\x80\xff\x7b\x80\x3f"});
+  all.push_back(
+      {"{\"h\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,6]},\"b\":{\"dtype\":\"BF16\",\"shape\":"
+       "[1,1],\"data_offsets\":[6,8]}}",
+       "\x00\x3c\x01\x80\xff\x7b\x80\x3f"});
   all.push_back({"{}", ""});
   return all;
 }
@@ -250,7 +254,8 @@ class Mutator {
   void damage(std::string& bytes) {
     switch (random_.below(4)) {
       case 0: {
-        const std::array<std::uint64_t, 8> lies{0,  1, 7, bytes.size() - 8, bytes.size(), 100'000'000, 1ull << 63, ~0ull};
+        const std::array<std::uint64_t, 8> lies{0,           1,          7,    bytes.size() - 8, bytes.size(),
+                                                100'000'000, 1ull << 63, ~0ull};
         const std::uint64_t lie = lies[below(lies.size())] + random_.below(3) - 1;
         std::memcpy(bytes.data(), &lie, sizeof lie);
         return;
@@ -299,9 +304,30 @@ class Mutator {
 
   void token(std::string& json) {
     constexpr std::array<const char*, 24> kTokens{
-        "{",  "}",   "[",     "]",      ",",     ":",      "\"",       "\\",    "\\u0041", "\\ud83d\\ude00", "\\ud800", "null",
-        "\n", "F32", "F64",   "BF16",   "I64",   "dtype",  "\"shape\":", "\"data_offsets\":[0,0]", "\"__metadata__\":{}",
-        "\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},", "\xC3\xA9", "\xED\xA0\x80"};
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\\",
+        "\\u0041",
+        "\\ud83d\\ude00",
+        "\\ud800",
+        "null",
+        "\n",
+        "F32",
+        "F64",
+        "BF16",
+        "I64",
+        "dtype",
+        "\"shape\":",
+        "\"data_offsets\":[0,0]",
+        "\"__metadata__\":{}",
+        "\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},",
+        "\xC3\xA9",
+        "\xED\xA0\x80"};
     const std::string text = kTokens[below(kTokens.size())];
     json.insert(random_.below(4) == 0 && !json.empty() ? 1 : below(json.size() + 1), text);
   }
@@ -309,8 +335,9 @@ class Mutator {
   /// NaN, infinity and the like among the numbers.
   void special_value(std::string& buffer) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const std::array<float, 6> values{std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity,
-                                      std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min(), -0.0f};
+    const std::array<float, 6> values{
+        std::numeric_limits<float>::quiet_NaN(),  kInfinity, -kInfinity, std::numeric_limits<float>::max(),
+        std::numeric_limits<float>::denorm_min(), -0.0f};
     if (buffer.size() < 4) return;
     std::uint32_t bits = 0;
     std::memcpy(&bits, &values[below(values.size())], sizeof bits);
@@ -325,7 +352,8 @@ class Mutator {
 
   void splice(std::string& json, const std::string& other) {
     const std::size_t at = below(json.size() + 1), from = below(other.size());
-    json.replace(at, random_.below(2) == 0 ? below(json.size() - at + 1) : 0, other, from, below(other.size() - from + 1));
+    json.replace(at, random_.below(2) == 0 ? below(json.size() - at + 1) : 0, other, from,
+                 below(other.size() - from + 1));
   }
 
   /// Repeats, or drops, a part of the text.
@@ -352,7 +380,8 @@ void check_through_file(const std::string& bytes) {
   const auto from_memory = mara::SafetensorsFile::parse(bytes, path);
   require(from_file.has_value() == from_memory.has_value(), "a file reads otherwise than its bytes");
   if (!from_file)
-    require(from_file.error().message == from_memory.error().message, "a file fails otherwise than its bytes");
+    require(from_file.error().message == from_memory.error().message,
+            "a file fails otherwise than its bytes");
   std::remove(path.c_str());
 }
 
@@ -376,9 +405,11 @@ int main() {
     }
   }
   std::printf("fuzz: %llu inputs in %.0f s: %llu accepted, of these %llu loaded by a network, %llu actors\n",
-              static_cast<unsigned long long>(counts.inputs), seconds, static_cast<unsigned long long>(counts.accepted),
+              static_cast<unsigned long long>(counts.inputs), seconds,
+              static_cast<unsigned long long>(counts.accepted),
               static_cast<unsigned long long>(counts.loaded), static_cast<unsigned long long>(counts.actors));
   // Otherwise the good path was not tested.
-  require(counts.loaded > 0 && counts.actors > 0 && counts.accepted < counts.inputs, "the mutations are no test");
+  require(counts.loaded > 0 && counts.actors > 0 && counts.accepted < counts.inputs,
+          "the mutations are no test");
 }
 #endif

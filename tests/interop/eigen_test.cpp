@@ -37,7 +37,8 @@ TEST_CASE("eigen panels show every number of every parameter once", "[eigen]") {
       REQUIRE(panel.matrix.rows() == static_cast<Eigen::Index>(view.rows));
       for (Eigen::Index r = 0; r < panel.matrix.rows(); ++r)
         for (Eigen::Index c = 0; c < panel.matrix.cols(); ++c)
-          if (&panel.matrix.coeffRef(r, c) != &view.at(static_cast<std::size_t>(r), column + static_cast<std::size_t>(c)))
+          if (&panel.matrix.coeffRef(r, c) !=
+              &view.at(static_cast<std::size_t>(r), column + static_cast<std::size_t>(c)))
             FAIL("row " << r << ", column " << c);
       column += static_cast<std::size_t>(panel.matrix.cols());
     }

@@ -80,8 +80,8 @@ void check_layer(std::size_t rows, std::size_t inputs, std::size_t outputs, Acti
     std::vector<S> dw_panels(mara::PanelLayout::size(inputs, outputs) + kGuard, S(0.5));
     std::vector<S> db(outputs + kGuard, S(0.5)), workspace(mara::dense_workspace_size(inputs, outputs));
     const double before = accumulate ? 0.5 : 0.0;
-    mara::dense_input_gradient(dz.data(), rows, inputs, outputs, w_panels.data(), workspace.data(), accumulate,
-                               dx.data());
+    mara::dense_input_gradient(dz.data(), rows, inputs, outputs, w_panels.data(), workspace.data(),
+                               accumulate, dx.data());
     mara::dense_weight_gradient(x.data(), dz.data(), rows, inputs, outputs, accumulate, dw_panels.data());
     mara::unpack_weights(dw_panels.data(), inputs, outputs, dw.data());
     mara::dense_bias_gradient(dz.data(), rows, outputs, accumulate, db.data());
@@ -163,7 +163,8 @@ TEMPLATE_TEST_CASE("a row has the same bits in every batch of several", "[math][
     run(0, kBatch, whole.data());
     for (const std::size_t piece : {std::size_t{2}, std::size_t{5}, std::size_t{13}, std::size_t{48}}) {
       CAPTURE(outputs, piece);
-      for (std::size_t begin = 0; begin < kBatch; begin += piece)  // the last piece has more than one row, too
+      for (std::size_t begin = 0; begin < kBatch;
+           begin += piece)  // the last piece has more than one row, too
         run(std::min(begin, kBatch - 2), std::clamp<std::size_t>(kBatch - begin, 2, piece), pieces.data());
       CHECK(same_bits(whole.data(), pieces.data(), whole.size()));
     }
@@ -188,7 +189,7 @@ void check_constant_outputs() {
       const auto b = random_numbers<S>(random, kOut);
       std::vector<S> constant(rows * kOut, S(9)), any(rows * kOut);
       mara::dense_forward<kIn, kOut>(x.data(), rows, kIn, kOut, w.data(), b.data(), Activation::kRelu,
-                                constant.data());
+                                     constant.data());
       mara::dense_forward(x.data(), rows, kIn, kOut, w.data(), b.data(), Activation::kRelu, any.data());
       CHECK(same_bits(constant.data(), any.data(), any.size()));
     }

@@ -73,8 +73,7 @@ TEST_CASE("a training step allocates nothing after the first", "[nn][allocation]
   mara::Mlp<float, 21, 64, 1> critic;
   actor.initialise(random, 0.01f);
   critic.initialise(random, 1.0f);
-  mara::Adam<float> actor_adam(actor.kStored, {.max_gradient_norm = 0.5}),
-      critic_adam(critic.kStored);
+  mara::Adam<float> actor_adam(actor.kStored, {.max_gradient_norm = 0.5}), critic_adam(critic.kStored);
   std::vector<float> x(kBatch * 21), column(kBatch, 0.5f);
   for (float& v : x) v = static_cast<float>(random.normal());
   const std::vector<std::uint32_t> masks(kBatch, 0x1ffu);

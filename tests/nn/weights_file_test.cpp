@@ -85,7 +85,8 @@ struct Tensor {
 };
 /// A writer with all tensors of Network<float>, one of them replaced (or, with an empty name, left out).
 SafetensorsWriter writer_with(std::size_t which, const Tensor& replacement) {
-  std::vector<Tensor> tensors{{"0.weight", {3, 70}}, {"0.bias", {1, 70}}, {"1.weight", {70, 5}}, {"1.bias", {1, 5}}};
+  std::vector<Tensor> tensors{
+      {"0.weight", {3, 70}}, {"0.bias", {1, 70}}, {"1.weight", {70, 5}}, {"1.bias", {1, 5}}};
   if (which < tensors.size()) tensors[which] = replacement;
   if (which == tensors.size()) tensors.push_back(replacement);
   SafetensorsWriter out;
@@ -110,7 +111,8 @@ TEMPLATE_TEST_CASE("a network reads back what it saved", "[weights]", float, dou
   CHECK(loaded.exact_parameters() == saved.exact_parameters());
   // Padding stayed zero: the storage is the same too.
   const auto storage = saved.parameters(), after = loaded.parameters();
-  CHECK(std::vector<TestType>(after.begin(), after.end()) == std::vector<TestType>(storage.begin(), storage.end()));
+  CHECK(std::vector<TestType>(after.begin(), after.end()) ==
+        std::vector<TestType>(storage.begin(), storage.end()));
   const auto read = SafetensorsFile::open(file.path).value();
   CHECK(*read.find_metadata("epoch") == "12");
   CHECK(read.find("0.weight")->shape == std::vector<std::uint64_t>{3, 70});

@@ -19,8 +19,8 @@ constexpr OptionMask masked_options(OptionMask mask, int options) noexcept {
 }
 }  // namespace detail
 
-/// The legal option with the largest logit (lowest index among equals); -1 when none is legal or the logit of a
-/// legal one is not finite. logits[options], 1 <= options <= 32. The same as MaskedCategorical::mode().
+/// The legal option with the largest logit (lowest index among equals); -1 when none is legal or the logit of
+/// a legal one is not finite. logits[options], 1 <= options <= 32. The same as MaskedCategorical::mode().
 inline int masked_mode(const float* logits, int options, OptionMask mask) noexcept {
   int best = -1;
   float largest = 0.0f, check = 0.0f;
@@ -34,8 +34,9 @@ inline int masked_mode(const float* logits, int options, OptionMask mask) noexce
   return check == 0.0f ? best : -1;
 }
 
-/// A legal option drawn from the masked softmax of logits[options], 1 <= options <= 32; -1 as in masked_mode().
-/// Two words of `random`, none when it answers -1. An option whose probability is below 1e-38 is never drawn.
+/// A legal option drawn from the masked softmax of logits[options], 1 <= options <= 32; -1 as in
+/// masked_mode(). Two words of `random`, none when it answers -1. An option whose probability is below 1e-38
+/// is never drawn.
 inline int masked_sample(const float* logits, int options, OptionMask mask, Random& random) noexcept {
   const int best = masked_mode(logits, options, mask);
   if (best < 0) return -1;

@@ -6,9 +6,9 @@
 
 namespace mara {
 
-/// Parameters of a dense layer and where their gradients go: weights [inputs x outputs] in panels and a bias of
-/// PanelLayout::padded(outputs) numbers, or null for none. A null gradient is not computed. Memory belongs to
-/// the caller.
+/// Parameters of a dense layer and where their gradients go: weights [inputs x outputs] in panels and a bias
+/// of PanelLayout::padded(outputs) numbers, or null for none. A null gradient is not computed. Memory belongs
+/// to the caller.
 template <class S>
 struct DenseParameters {
   const S* weights = nullptr;
@@ -33,9 +33,10 @@ class LinearOperations {
     Derived& tape = self();
     if (!tape.known("dense", x)) return {};
     if (static_cast<std::size_t>(tape.at(x).cols) != layer.inputs)
-      return tape.fail("dense", "x " + tape.shape(x) + ", the layer has " + std::to_string(layer.inputs) +
-                                    " inputs");
-    if (activation == Activation::kGelu) return tape.gelu(dense<kInputs, kOutputs>(x, layer, Activation::kIdentity));
+      return tape.fail("dense",
+                       "x " + tape.shape(x) + ", the layer has " + std::to_string(layer.inputs) + " inputs");
+    if (activation == Activation::kGelu)
+      return tape.gelu(dense<kInputs, kOutputs>(x, layer, Activation::kIdentity));
     auto made = tape.fresh(tape.at(x).rows, static_cast<std::int32_t>(layer.outputs), x);
     auto* kept = tape.arena().template allocate<DenseParameters<S>>(1);
     *kept = layer;
@@ -44,7 +45,7 @@ class LinearOperations {
     made.node.needs_gradient =
         made.node.needs_gradient || layer.weights_gradient != nullptr || layer.bias_gradient != nullptr;
     dense_forward<kInputs, kOutputs>(tape.at(x).value, static_cast<std::size_t>(made.node.rows), layer.inputs,
-                            layer.outputs, layer.weights, layer.bias, activation, made.out);
+                                     layer.outputs, layer.weights, layer.bias, activation, made.out);
     made.node.backward = [](Core& core, const Node& node) {
       const auto& kept = *static_cast<const DenseParameters<S>*>(node.data);
       const auto rows = static_cast<std::size_t>(node.rows);

@@ -56,7 +56,8 @@ class LossOperations {
     const auto f = simd::broadcast(factor);
     for (std::size_t i = 0; i < count; i += simd::kLanes<S>) {
       const std::size_t lanes = count - i < simd::kLanes<S> ? count - i : simd::kLanes<S>;
-      auto change = f * (simd::load_partial(left.value + i, lanes) - simd::load_partial(right.value + i, lanes));
+      auto change =
+          f * (simd::load_partial(left.value + i, lanes) - simd::load_partial(right.value + i, lanes));
       if (add) change += simd::load_partial(gradient + i, lanes);
       simd::store_partial(gradient + i, change, lanes);
     }

@@ -31,8 +31,8 @@ namespace mara {
 /// What there is: functions.hpp and elementwise.hpp (one element at a time), broadcast.hpp (matrix and
 /// column, row or number), linear.hpp (dense layer, matrix product), row_product.hpp (inner product, cosine,
 /// one matrix a row), reduction.hpp (sums, means, maxima), loss.hpp, softmax.hpp, gather.hpp (pick by index),
-/// segment.hpp (groups of rows), shape.hpp (join, cut, reshape), layer_norm.hpp, recurrent.hpp (GRU and LSTM over
-/// sequences), attention.hpp (over groups of rows).
+/// segment.hpp (groups of rows), shape.hpp (join, cut, reshape), layer_norm.hpp, recurrent.hpp (GRU and LSTM
+/// over sequences), attention.hpp (over groups of rows).
 template <class S>
 class Tape : public TapeCore<S>,
              public FunctionOperations<Tape<S>, S>,

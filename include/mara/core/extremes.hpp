@@ -1,6 +1,6 @@
 #pragma once
-// The smaller and the larger of two. <algorithm> has them too, and would be half of what a program that deploys an
-// actor compiles.
+// The smaller and the larger of two. <algorithm> has them too, and would be half of what a program that
+// deploys an actor compiles.
 
 namespace mara {
 

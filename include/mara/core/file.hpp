@@ -1,6 +1,6 @@
 #pragma once
-// Files as bytes, through the C library: <fstream> and <filesystem> would cost a program that deploys an actor
-// more compile time than all the rest of it.
+// Files as bytes, through the C library: <fstream> and <filesystem> would cost a program that deploys an
+// actor more compile time than all the rest of it.
 
 #include <sys/stat.h>
 
@@ -38,14 +38,14 @@ class FilePath {
   std::string text_;
 };
 
-/// What a FilePath can be made of. Functions that take any Path are templates, so that a program which reads no file
-/// of a kind does not pay for its reader at compile time.
+/// What a FilePath can be made of. Functions that take any Path are templates, so that a program which reads
+/// no file of a kind does not pay for its reader at compile time.
 template <class P>
 concept PathLike = std::is_constructible_v<FilePath, const P&>;
 
 namespace detail {
-/// kIo: "path: cannot be read: why", where `why` is an errno. The two usual ones read "path: no such file" and
-/// "path: is a directory".
+/// kIo: "path: cannot be read: why", where `why` is an errno. The two usual ones read "path: no such file"
+/// and "path: is a directory".
 inline Error read_error(const FilePath& path, int why) {
   const char* usual = why == ENOENT ? "no such file" : why == EISDIR ? "is a directory" : nullptr;
   if (usual != nullptr) return Error{ErrorCode::kIo, path.string() + ": " + usual};
@@ -60,7 +60,8 @@ inline int write_parts(const char* path, std::initializer_list<std::string_view>
   if (file == nullptr) return errno;
   int why = 0;
   for (const std::string_view part : parts)
-    if (why == 0 && !part.empty() && std::fwrite(part.data(), 1, part.size(), file) != part.size()) why = errno;
+    if (why == 0 && !part.empty() && std::fwrite(part.data(), 1, part.size(), file) != part.size())
+      why = errno;
   if (std::fclose(file) != 0 && why == 0) why = errno;
   return why;
 }
@@ -128,14 +129,15 @@ inline Status read_file(const FilePath& path, std::string& bytes) {
   return opened ? file.read(bytes) : opened;
 }
 
-/// Writes `first`, `second` and `third` into a file beside `path` and renames it, so that a reader sees the old
-/// file or the new one; a device or a pipe is written directly. Errors: kIo; nothing is left behind.
+/// Writes `first`, `second` and `third` into a file beside `path` and renames it, so that a reader sees the
+/// old file or the new one; a device or a pipe is written directly. Errors: kIo; nothing is left behind.
 inline Status write_file(const FilePath& path, std::string_view first, std::string_view second = {},
                          std::string_view third = {}) {
   struct stat there {};
   const bool exists = ::stat(path.c_str(), &there) == 0;
   if (exists && !S_ISREG(there.st_mode)) {
-    const int why = S_ISDIR(there.st_mode) ? EISDIR : detail::write_parts(path.c_str(), {first, second, third});
+    const int why =
+        S_ISDIR(there.st_mode) ? EISDIR : detail::write_parts(path.c_str(), {first, second, third});
     return why == 0 ? Status() : detail::write_error(path, why);
   }
   const std::string partial = path.string() + ".partial";

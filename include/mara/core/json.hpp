@@ -1,6 +1,6 @@
 #pragma once
-// JSON documents (RFC 8259): read strictly, written so that equal values give equal text. Functions are templates, so that
-// only programs that read or write JSON compile them.
+// JSON documents (RFC 8259): read strictly, written so that equal values give equal text. Functions are
+// templates, so that only programs that read or write JSON compile them.
 
 #include <charconv>
 #include <concepts>
@@ -18,8 +18,8 @@
 
 namespace mara {
 
-/// The text of a finite number in JSON: the shortest decimal that reads back as the same double, with a point or an
-/// exponent ("1.0", "0.001", "1e-05", "1e+20").
+/// The text of a finite number in JSON: the shortest decimal that reads back as the same double, with a point
+/// or an exponent ("1.0", "0.001", "1e-05", "1e+20").
 inline std::string json_number_text(double value) {
   char buffer[40];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
@@ -124,8 +124,8 @@ class Json {
   std::vector<std::string> keys_;
 };
 
-/// JSON text with objects over several lines, and on one line each array of plain values and, from the fourth level
-/// on, each object of plain values.
+/// JSON text with objects over several lines, and on one line each array of plain values and, from the fourth
+/// level on, each object of plain values.
 template <class Value>
 void write_json(const Value& value, std::string& out, int depth = 0) {
   const auto& items = value.items();
@@ -153,7 +153,8 @@ void write_json(const Value& value, std::string& out, int depth = 0) {
 
 namespace detail {
 
-/// Reads any value; false when it went wrong. `twice`: the first key that is in an object for the second time.
+/// Reads any value; false when it went wrong. `twice`: the first key that is in an object for the second
+/// time.
 template <class Value>
 bool read_json(JsonCursor& cursor, Value& value, int depth, std::string& twice) {
   constexpr int kDeepest = 100;
@@ -201,8 +202,8 @@ bool read_json(JsonCursor& cursor, Value& value, int depth, std::string& twice) 
 
 }  // namespace detail
 
-/// Reads a document. kParse for text that is not JSON, with the place; for a number that no double holds; for more
-/// than 100 levels; and for a key that an object has twice.
+/// Reads a document. kParse for text that is not JSON, with the place; for a number that no double holds; for
+/// more than 100 levels; and for a key that an object has twice.
 template <class Value = Json>
 Result<Value> parse_json(std::string_view text) {
   JsonCursor cursor(text, "not valid JSON: ");

@@ -1,6 +1,6 @@
 #pragma once
-// Reads JSON piece by piece (RFC 8259). The caller says what may stand where, so nothing nests deeper than the caller's
-// code.
+// Reads JSON piece by piece (RFC 8259). The caller says what may stand where, so nothing nests deeper than
+// the caller's code.
 
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +56,8 @@ inline void append_json_string(std::string& json, std::string_view text) {
 class JsonCursor {
  public:
   /// `where`: what messages call the text.
-  explicit JsonCursor(std::string_view text, std::string_view where = "header, ") : text_(text), where_(where) {}
+  explicit JsonCursor(std::string_view text, std::string_view where = "header, ")
+      : text_(text), where_(where) {}
 
   /// Notes what is wrong here; returns false.
   bool fail(std::string_view what) {
@@ -150,7 +151,9 @@ inline bool JsonCursor::number(std::string_view& text) {
   skip_blanks();
   const std::size_t begin = at_;
   const auto at_digit = [this] { return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; };
-  const auto at_one_of = [this](char a, char b) { return at_ < text_.size() && (text_[at_] == a || text_[at_] == b); };
+  const auto at_one_of = [this](char a, char b) {
+    return at_ < text_.size() && (text_[at_] == a || text_[at_] == b);
+  };
   const auto digits = [&] {
     const std::size_t first = at_;
     while (at_digit()) ++at_;
@@ -209,7 +212,9 @@ inline bool JsonCursor::escape(std::string& value) {
     if (low < 0xDC00 || low >= 0xE000) return fail("half of a surrogate pair");
     code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
   }
-  const auto put = [&value](std::uint32_t byte) { value += static_cast<char>(static_cast<unsigned char>(byte)); };
+  const auto put = [&value](std::uint32_t byte) {
+    value += static_cast<char>(static_cast<unsigned char>(byte));
+  };
   if (code < 0x80) {
     put(code);
   } else if (code < 0x800) {

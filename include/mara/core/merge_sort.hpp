@@ -5,9 +5,9 @@
 
 namespace mara {
 
-/// Sorts values[count] so that no less(later, earlier); equal values keep their order. scratch: room for `count`
-/// values. Of O(count log count) whatever the order was. T is copied freely: indices, say. Runs of a few values are
-/// sorted by insertion, then merged pairwise.
+/// Sorts values[count] so that no less(later, earlier); equal values keep their order. scratch: room for
+/// `count` values. Of O(count log count) whatever the order was. T is copied freely: indices, say. Runs of a
+/// few values are sorted by insertion, then merged pairwise.
 template <class T, class Less>
 void merge_sort(T* values, T* scratch, std::size_t count, const Less& less) {
   constexpr std::size_t kRun = 16;

@@ -133,7 +133,7 @@ inline double log_poisson(double k, double mean) noexcept {
   }
   const double v = (k - mean) / (k + mean);  // k ln(k/mean) = 2 k atanh(v)
   const double deviance = libm::fabs(v) < 0.15 ? (k - mean) * v + 2.0 * k * v * v * v * atanh_tail(v * v)
-                                              : k * portable_log(k / mean) + mean - k;
+                                               : k * portable_log(k / mean) + mean - k;
   const double z = 1.0 / (k * k);  // Stirling's series for ln k!
   const double stirling =
       (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z * (1.0 / 1188))))) / k;

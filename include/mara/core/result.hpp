@@ -34,15 +34,16 @@ namespace detail {
 }
 }  // namespace detail
 
-/// A value of type T or an Error. Reading the side that is absent is a programming error and aborts. Written by
-/// hand: std::variant and std::optional would cost every program that includes mara compile time for each T.
+/// A value of type T or an Error. Reading the side that is absent is a programming error and aborts. Written
+/// by hand: std::variant and std::optional would cost every program that includes mara compile time for each
+/// T.
 template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)), has_value_(true) {}
   Result(Error error) : error_(std::move(error)), has_value_(false) {}
-  Result(const Result& other) requires std::is_copy_constructible_v<T>
-      : error_(other.error_), has_value_(other.has_value_) {
+  Result(const Result& other) requires std::is_copy_constructible_v<T> : error_(other.error_),
+                                                                         has_value_(other.has_value_) {
     if (has_value_) ::new (static_cast<void*>(&value_)) T(other.value_);
   }
   Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)

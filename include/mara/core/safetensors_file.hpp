@@ -26,7 +26,8 @@ namespace detail {
 
 /// A half of IEEE 754 ("F16") as a float, exactly.
 inline float float_of_half(std::uint16_t half) noexcept {
-  const std::uint32_t sign = std::uint32_t{half} >> 15 << 31, exponent = half >> 10 & 31, fraction = half & 1023;
+  const std::uint32_t sign = std::uint32_t{half} >> 15 << 31, exponent = half >> 10 & 31,
+                      fraction = half & 1023;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
   if (exponent > 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
   const float tiny = static_cast<float>(fraction) * 0x1p-24f;
@@ -39,8 +40,8 @@ inline float float_of_bfloat(std::uint16_t half) noexcept {
 
 }  // namespace detail
 
-/// A file that was read and found to keep to the format: no lie in the header, no byte too many or too few, and a
-/// right checksum where there is one.
+/// A file that was read and found to keep to the format: no lie in the header, no byte too many or too few,
+/// and a right checksum where there is one.
 class SafetensorsFile {
  public:
   /// Errors start with the path: kIo; kParse for a file that does not keep to the format.
@@ -63,7 +64,8 @@ class SafetensorsFile {
     read.name_ = name;
     std::string_view left = bytes;
     const auto next = [&left](std::uint64_t most, std::string& to) {
-      const std::string_view part = left.substr(0, most < left.size() ? static_cast<std::size_t>(most) : left.size());
+      const std::string_view part =
+          left.substr(0, most < left.size() ? static_cast<std::size_t>(most) : left.size());
       to += part;
       left.remove_prefix(part.size());
       return Status();
@@ -89,22 +91,24 @@ class SafetensorsFile {
   /// The error with the file's name before it.
   Error fail(const Error& error) const { return {error.code, name_ + ": " + error.message}; }
 
-  /// Copies the numbers of one of tensors() as float or double. Errors, with the name of the file and of the tensor,
-  /// that leave `to` as it was: kShapeMismatch for another count; kParse for a dtype that is not F32, F64, F16 or
-  /// BF16; kNumerical, with place and value, for a number that is not finite, or a double that no float can hold.
+  /// Copies the numbers of one of tensors() as float or double. Errors, with the name of the file and of the
+  /// tensor, that leave `to` as it was: kShapeMismatch for another count; kParse for a dtype that is not F32,
+  /// F64, F16 or BF16; kNumerical, with place and value, for a number that is not finite, or a double that no
+  /// float can hold.
   template <class S>
   Status read(const TensorInfo& tensor, std::span<S> to) const {
     static_assert(std::is_same_v<S, float> || std::is_same_v<S, double>);
     const std::string name = "tensor " + detail::quoted(tensor.name);
     if (tensor.count != to.size())
-      return fail({ErrorCode::kShapeMismatch, name + ": shape " + tensor_shape_text(tensor.shape) + ", expected " +
-                                                  std::to_string(to.size()) + " numbers"});
+      return fail({ErrorCode::kShapeMismatch, name + ": shape " + tensor_shape_text(tensor.shape) +
+                                                  ", expected " + std::to_string(to.size()) + " numbers"});
     const char* from = buffer_.data() + tensor.begin;
     if (tensor.dtype == "F32") return convert<float>(tensor, from, to, [](float x) { return x; });
     if (tensor.dtype == "F64") return convert<double>(tensor, from, to, [](double x) { return x; });
     if (tensor.dtype == "F16") return convert<std::uint16_t>(tensor, from, to, detail::float_of_half);
     if (tensor.dtype == "BF16") return convert<std::uint16_t>(tensor, from, to, detail::float_of_bfloat);
-    return fail({ErrorCode::kParse, name + ": dtype " + detail::quoted(tensor.dtype) + ", expected F32, F64, F16 or BF16"});
+    return fail({ErrorCode::kParse,
+                 name + ": dtype " + detail::quoted(tensor.dtype) + ", expected F32, F64, F16 or BF16"});
   }
 
  private:
@@ -143,8 +147,9 @@ class SafetensorsFile {
     sum.add(buffer_);
     const std::string* expected = find_metadata(kSafetensorsChecksum);
     if (expected != nullptr && *expected != sum.text())
-      return bad("checksum does not match: the file is damaged, or a tool changed it and left \"fnv1a\" in its "
-                 "metadata");
+      return bad(
+          "checksum does not match: the file is damaged, or a tool changed it and left \"fnv1a\" in its "
+          "metadata");
     return {};
   }
 
@@ -159,8 +164,9 @@ class SafetensorsFile {
     for (std::size_t i = 0; i < to.size(); ++i) {
       const auto x = number(i);
       if (x >= std::numeric_limits<S>::lowest() && x <= std::numeric_limits<S>::max()) continue;
-      return fail({ErrorCode::kNumerical, "tensor " + detail::quoted(tensor.name) + ": number " + place(tensor, i) +
-                                              " must be finite, is " + format_number(static_cast<double>(x))});
+      return fail({ErrorCode::kNumerical, "tensor " + detail::quoted(tensor.name) + ": number " +
+                                              place(tensor, i) + " must be finite, is " +
+                                              format_number(static_cast<double>(x))});
     }
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<S>(number(i));
     return {};

@@ -1,6 +1,6 @@
 #pragma once
-// The header of a safetensors file: its JSON text, read strictly, and what it says about the bytes that follow.
-// Format: https://huggingface.co/docs/safetensors/ ("Format").
+// The header of a safetensors file: its JSON text, read strictly, and what it says about the bytes that
+// follow. Format: https://huggingface.co/docs/safetensors/ ("Format").
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace mara {
 /// A tensor as the header of a file describes it.
 struct TensorInfo {
   std::string name;
-  std::string dtype;                            ///< "F32", "F64", "BF16", ...
-  std::vector<std::uint64_t> shape;             ///< row-major; empty: a single number
-  std::uint64_t count = 0;                      ///< numbers: the product of the shape
-  std::uint64_t begin = 0, end = 0;             ///< where its bytes are, counted from the end of the header
+  std::string dtype;                 ///< "F32", "F64", "BF16", ...
+  std::vector<std::uint64_t> shape;  ///< row-major; empty: a single number
+  std::uint64_t count = 0;           ///< numbers: the product of the shape
+  std::uint64_t begin = 0, end = 0;  ///< where its bytes are, counted from the end of the header
 };
 
 /// A line of the free text that may accompany the tensors.
@@ -50,10 +50,10 @@ inline std::string tensor_shape_text(const std::vector<std::uint64_t>& shape) {
   return text += "]";
 }
 
-/// Metadata key of the checksum that mara's writer adds, 16 hexadecimal digits: the FNV-1a of name, dtype and shape of
-/// each tensor in the order of their bytes, then of all their bytes, plus the FNV-1a of key and value of every other
-/// line of metadata (modulo 2^64, a zero byte behind each text). A file without it is not checked for damage; a tool
-/// that changes a file must drop it.
+/// Metadata key of the checksum that mara's writer adds, 16 hexadecimal digits: the FNV-1a of name, dtype and
+/// shape of each tensor in the order of their bytes, then of all their bytes, plus the FNV-1a of key and
+/// value of every other line of metadata (modulo 2^64, a zero byte behind each text). A file without it is
+/// not checked for damage; a tool that changes a file must drop it.
 inline constexpr std::string_view kSafetensorsChecksum = "fnv1a";
 
 /// Computes what kSafetensorsChecksum describes.
@@ -90,9 +90,8 @@ class SafetensorsChecksum {
 /// Bytes of one number of a dtype; 0 for a dtype that is not known here.
 inline std::uint64_t dtype_bytes(std::string_view dtype) noexcept {
   constexpr std::pair<std::string_view, std::uint64_t> kKnown[] = {
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2},
-      {"F16", 2},  {"BF16", 2}, {"I32", 4}, {"U32", 4},     {"F32", 4},     {"I64", 8}, {"U64", 8},
-      {"F64", 8}};
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
+      {"BF16", 2}, {"I32", 4}, {"U32", 4}, {"F32", 4},     {"I64", 8},     {"U64", 8}, {"F64", 8}};
   for (const auto& [name, bytes] : kKnown)
     if (name == dtype) return bytes;
   return 0;
@@ -116,17 +115,16 @@ std::vector<std::size_t> sorted_indices(std::size_t count, const Less& less) {
   return order;
 }
 
-/// Reads the header's JSON: an object of tensors and at most one "__metadata__". A template for the sake of those
-/// who never read one.
+/// Reads the header's JSON: an object of tensors and at most one "__metadata__". A template for the sake of
+/// those who never read one.
 template <class Cursor>
 class SafetensorsHeaderReader {
  public:
   explicit SafetensorsHeaderReader(std::string_view json) : json_(json) {}
 
   Result<SafetensorsHeader> read() {
-    const bool good = json_.object([this](std::string& key) {
-      return key == "__metadata__" ? metadata() : tensor(std::move(key));
-    });
+    const bool good = json_.object(
+        [this](std::string& key) { return key == "__metadata__" ? metadata() : tensor(std::move(key)); });
     if (!good || !json_.finish()) return json_.error();
     if (const Status unique = check_names(); !unique) return unique.error();
     if (const Status extents = check_extents(); !extents) return extents.error();
@@ -182,14 +180,16 @@ class SafetensorsHeaderReader {
         metadata.size(), [&](std::size_t a, std::size_t b) { return metadata[a].key < metadata[b].key; });
     for (std::size_t i = 1; i < by_key.size(); ++i)
       if (metadata[by_key[i]].key == metadata[by_key[i - 1]].key)
-        return Error{ErrorCode::kParse, "metadata " + detail::quoted(metadata[by_key[i]].key) + " is there twice"};
+        return Error{ErrorCode::kParse,
+                     "metadata " + detail::quoted(metadata[by_key[i]].key) + " is there twice"};
     return {};
   }
 
   Status check_extents() {
     auto& tensors = header_.tensors;
     for (TensorInfo& info : tensors) {
-      if (info.begin > info.end) return Error{ErrorCode::kParse, in(info, offsets(info) + " end before they begin")};
+      if (info.begin > info.end)
+        return Error{ErrorCode::kParse, in(info, offsets(info) + " end before they begin")};
       info.count = 1;
       bool fits = true;
       for (const std::uint64_t extent : info.shape) fits = fits && multiply(info.count, extent, info.count);
@@ -199,9 +199,10 @@ class SafetensorsHeaderReader {
         return Error{ErrorCode::kParse,
                      in(info, "shape " + tensor_shape_text(info.shape) + " is larger than any memory")};
       if (each > 0 && bytes != info.end - info.begin)
-        return Error{ErrorCode::kParse, in(info, "shape " + tensor_shape_text(info.shape) + " of " + info.dtype +
-                                                     " needs " + std::to_string(bytes) + " bytes, " + offsets(info) +
-                                                     " are " + std::to_string(info.end - info.begin))};
+        return Error{ErrorCode::kParse,
+                     in(info, "shape " + tensor_shape_text(info.shape) + " of " + info.dtype + " needs " +
+                                  std::to_string(bytes) + " bytes, " + offsets(info) + " are " +
+                                  std::to_string(info.end - info.begin))};
     }
     const auto order = sorted_indices(tensors.size(), [&](std::size_t a, std::size_t b) {
       return tensors[a].begin != tensors[b].begin ? tensors[a].begin < tensors[b].begin
@@ -212,9 +213,9 @@ class SafetensorsHeaderReader {
     for (const std::size_t i : order) {
       const TensorInfo& info = tensors[i];
       if (info.begin != header_.bytes)
-        return Error{ErrorCode::kParse, in(info, "begins at byte " + std::to_string(info.begin) +
-                                                     ", the tensors before it end at " +
-                                                     std::to_string(header_.bytes))};
+        return Error{ErrorCode::kParse,
+                     in(info, "begins at byte " + std::to_string(info.begin) +
+                                  ", the tensors before it end at " + std::to_string(header_.bytes))};
       header_.bytes = info.end;
       sorted.push_back(std::move(tensors[i]));
     }
@@ -237,8 +238,8 @@ class SafetensorsHeaderReader {
 }  // namespace detail
 
 /// Reads the JSON text of a header. kParse, with the place or the tensor, for text that is no such header
-/// (JSON that is not UTF-8, anything but spaces behind it), a name that occurs twice, a shape whose bytes are not
-/// those of its offsets or that overflows 64 bits, and tensors that overlap or leave a gap.
+/// (JSON that is not UTF-8, anything but spaces behind it), a name that occurs twice, a shape whose bytes are
+/// not those of its offsets or that overflows 64 bits, and tensors that overlap or leave a gap.
 template <class Cursor = JsonCursor>
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view json) {
   if (json.size() > kMostSafetensorsHeader)

@@ -22,7 +22,8 @@ namespace mara {
 /// Collects tensors and writes them. What is wrong with one of them is told by write().
 class SafetensorsWriter {
  public:
-  /// A line of free text. Errors: text that is not UTF-8, a key that is there already or kSafetensorsChecksum.
+  /// A line of free text. Errors: text that is not UTF-8, a key that is there already or
+  /// kSafetensorsChecksum.
   void metadata(std::string_view key, std::string_view value) {
     bool known = key == kSafetensorsChecksum;
     for (const MetadataEntry& entry : metadata_) known = known || entry.key == key;
@@ -31,9 +32,9 @@ class SafetensorsWriter {
     metadata_.push_back({std::string(key), std::string(value)});
   }
 
-  /// A tensor of float ("F32") or double ("F64"), row-major. Numbers are written as they are, also those that a
-  /// reader will refuse. Errors: a name that is not UTF-8, is "__metadata__" or is there already; another count of
-  /// values than the shape has.
+  /// A tensor of float ("F32") or double ("F64"), row-major. Numbers are written as they are, also those that
+  /// a reader will refuse. Errors: a name that is not UTF-8, is "__metadata__" or is there already; another
+  /// count of values than the shape has.
   template <class S>
   void tensor(std::string_view name, std::vector<std::uint64_t> shape, std::span<const S> values) {
     static_assert(std::is_same_v<S, float> || std::is_same_v<S, double>);
@@ -48,8 +49,9 @@ class SafetensorsWriter {
     for (const std::uint64_t extent : shape) fits = fits && detail::multiply(info.count, extent, info.count);
     info.shape = std::move(shape);
     if (!fits || info.count != values.size())
-      return fail("tensor", name, "shape " + tensor_shape_text(info.shape) + " does not have " +
-                                      std::to_string(values.size()) + " values");
+      return fail("tensor", name,
+                  "shape " + tensor_shape_text(info.shape) + " does not have " +
+                      std::to_string(values.size()) + " values");
     std::string& buffer = sizeof(S) == 4 ? floats_ : doubles_;
     info.begin = buffer.size();
     if (!values.empty()) buffer.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
@@ -57,8 +59,8 @@ class SafetensorsWriter {
     tensors_.push_back(std::move(info));
   }
 
-  /// Writes beside `path` and renames, so that a reader sees the old file or the new one. Errors start with the
-  /// path: kInvalidArgument, see metadata() and tensor(); kIo.
+  /// Writes beside `path` and renames, so that a reader sees the old file or the new one. Errors start with
+  /// the path: kInvalidArgument, see metadata() and tensor(); kIo.
   Status write(const FilePath& path) const {
     if (!error_.empty()) return Error{ErrorCode::kInvalidArgument, path.string() + ": " + error_};
     return write_file(path, header(), doubles_, floats_);
@@ -75,8 +77,8 @@ class SafetensorsWriter {
     if (error_.empty()) error_ = std::string(kind) + " " + detail::quoted(which) + ": " + what;
   }
 
-  /// Length and JSON text, padded with spaces to a multiple of eight bytes. Doubles come first, so that every number
-  /// is aligned where the file is.
+  /// Length and JSON text, padded with spaces to a multiple of eight bytes. Doubles come first, so that every
+  /// number is aligned where the file is.
   std::string header() const {
     SafetensorsChecksum sum;
     std::string json = "{\"__metadata__\":{", tensors;

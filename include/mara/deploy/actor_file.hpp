@@ -17,9 +17,10 @@
 
 namespace mara::deploy {
 
-/// The contents of a weights file. It is a safetensors file: tensors "0.weight" [inputs, width], "0.bias" [1, width],
-/// "1.weight", ..., and "reference_numbers"; in the metadata "kind" = "mara actor", "format_version", "types",
-/// "hidden_activation" ("tanh"), "time_unit_s" and, where the names are known, "type_name_0", "type_name_1", ...
+/// The contents of a weights file. It is a safetensors file: tensors "0.weight" [inputs, width], "0.bias" [1,
+/// width], "1.weight", ..., and "reference_numbers"; in the metadata "kind" = "mara actor", "format_version",
+/// "types", "hidden_activation" ("tanh"), "time_unit_s" and, where the names are known, "type_name_0",
+/// "type_name_1", ...
 struct ActorFile {
   std::int32_t types = 0;            ///< GPU types that the observation and the options are made for
   std::vector<std::uint64_t> sizes;  ///< inputs, hidden widths, options
@@ -49,9 +50,9 @@ inline Status check_weights(const float* weights, std::size_t count) {
   return {};
 }
 
-/// Writes beside `path` and renames, so that a reader sees the old file or the new one. Errors start with the path:
-/// kIo; kShapeMismatch for another number of parameters than the sizes ask for; kInvalidArgument for a type name that
-/// is not UTF-8.
+/// Writes beside `path` and renames, so that a reader sees the old file or the new one. Errors start with the
+/// path: kIo; kShapeMismatch for another number of parameters than the sizes ask for; kInvalidArgument for a
+/// type name that is not UTF-8.
 template <PathLike Path>
 Status write_actor_file(const ActorFile& file, const Path& path) {
   SafetensorsWriter out;
@@ -77,9 +78,11 @@ Status write_actor_file(const ActorFile& file, const Path& path) {
              put(name + ".bias", 1, file.sizes[layer + 1]);
   }
   if (!enough || !left.empty())
-    return Error{ErrorCode::kShapeMismatch, FilePath(path).string() + ": parameters: " + std::to_string(file.parameters.size()) +
+    return Error{ErrorCode::kShapeMismatch, FilePath(path).string() +
+                                                ": parameters: " + std::to_string(file.parameters.size()) +
                                                 " numbers do not fit sizes = " + shape_text(file.sizes)};
-  out.tensor("reference_numbers", {file.reference_numbers.size()}, std::span<const float>(file.reference_numbers.data(), file.reference_numbers.size()));
+  out.tensor("reference_numbers", {file.reference_numbers.size()},
+             std::span<const float>(file.reference_numbers.data(), file.reference_numbers.size()));
   return out.write(path);
 }
 
@@ -96,19 +99,20 @@ Status read_actor_metadata(const File& in, ActorFile& file) {
   for (const auto& [key, expected] : {std::pair{std::string_view("kind"), kActorFileKind},
                                       std::pair{std::string_view("format_version"), kActorFileVersion}})
     if (text(key) != expected)
-      return refuse(ErrorCode::kParse, std::string(key) + " = " + mara::detail::quoted(text(key)) + ", expected " +
-                                          mara::detail::quoted(expected));
+      return refuse(ErrorCode::kParse, std::string(key) + " = " + mara::detail::quoted(text(key)) +
+                                           ", expected " + mara::detail::quoted(expected));
   const auto types = parse_int(text("types"), "types");
   if (!types) return in.fail(types.error());
   if (*types < 1 || *types > kMaxGpuTypes)
     return refuse(ErrorCode::kInvalidArgument, "types = " + std::to_string(*types) + ", must be in [1, " +
-                                                  std::to_string(kMaxGpuTypes) + "]");
+                                                   std::to_string(kMaxGpuTypes) + "]");
   file.types = static_cast<std::int32_t>(*types);
   const std::string hidden = text("hidden_activation");
   int activation = 0;
   while (activation < kActivations && hidden != name_of(static_cast<Activation>(activation))) ++activation;
   if (activation == kActivations)
-    return refuse(ErrorCode::kInvalidArgument, "hidden_activation = " + mara::detail::quoted(hidden) + " is unknown");
+    return refuse(ErrorCode::kInvalidArgument,
+                  "hidden_activation = " + mara::detail::quoted(hidden) + " is unknown");
   file.hidden = static_cast<Activation>(activation);
   const auto unit = parse_double(text("time_unit_s"), "time_unit_s");
   if (!unit) return in.fail(unit.error());
@@ -118,7 +122,8 @@ Status read_actor_metadata(const File& in, ActorFile& file) {
     if (name == nullptr) break;
     file.type_names.push_back(*name);
   }
-  if (const Status good = check_positive(file.time_unit_s, "time_unit_s"); !good) return in.fail(good.error());
+  if (const Status good = check_positive(file.time_unit_s, "time_unit_s"); !good)
+    return in.fail(good.error());
   return {};
 }
 
@@ -149,9 +154,11 @@ Status read_actor_tensors(const File& in, ActorFile& file) {
                     "shape " + tensor_shape_text(weight->shape) + ", expected [" +
                         (layer > 0 ? std::to_string(file.sizes.back()) : "inputs") + ", width]");
     const std::uint64_t width = weight->shape[1];
-    if (bias->shape != std::vector<std::uint64_t>{1, width} && bias->shape != std::vector<std::uint64_t>{width})
-      return refuse(ErrorCode::kShapeMismatch, name + ".bias",
-                    "shape " + tensor_shape_text(bias->shape) + ", expected " + tensor_shape_text({1, width}));
+    if (bias->shape != std::vector<std::uint64_t>{1, width} &&
+        bias->shape != std::vector<std::uint64_t>{width})
+      return refuse(
+          ErrorCode::kShapeMismatch, name + ".bias",
+          "shape " + tensor_shape_text(bias->shape) + ", expected " + tensor_shape_text({1, width}));
     if (layer == 0) file.sizes.push_back(weight->shape[0]);
     file.sizes.push_back(width);
     for (const TensorInfo* tensor : {weight, bias})
@@ -161,8 +168,9 @@ Status read_actor_tensors(const File& in, ActorFile& file) {
   const TensorInfo* reference = in.find("reference_numbers");
   if (reference == nullptr) return refuse(ErrorCode::kParse, "reference_numbers", "is missing");
   if (in.tensors().size() != used + 1)
-    return in.fail({ErrorCode::kParse, "has " + std::to_string(in.tensors().size()) + " tensors, an actor of sizes = " +
-                                           shape_text(file.sizes) + " has " + std::to_string(used + 1)});
+    return in.fail({ErrorCode::kParse, "has " + std::to_string(in.tensors().size()) +
+                                           " tensors, an actor of sizes = " + shape_text(file.sizes) +
+                                           " has " + std::to_string(used + 1)});
   return append_tensor(in, *reference, file.reference_numbers);
 }
 
@@ -177,9 +185,10 @@ Result<ActorFile> actor_in(const File& in) {
   return file;
 }
 
-/// Reads a weights file of any shape, for programs that choose the actor by it. Errors start with the path: those of
-/// SafetensorsFile::open(); kParse for what is no actor's file, or lacks something; kInvalidArgument for a field
-/// outside its domain; kShapeMismatch for tensors that are no perceptron; kNumerical for a number that is not finite.
+/// Reads a weights file of any shape, for programs that choose the actor by it. Errors start with the path:
+/// those of SafetensorsFile::open(); kParse for what is no actor's file, or lacks something; kInvalidArgument
+/// for a field outside its domain; kShapeMismatch for tensors that are no perceptron; kNumerical for a number
+/// that is not finite.
 template <PathLike Path>
 Result<ActorFile> read_actor_file(const Path& path) {
   const auto in = SafetensorsFile::open(path);

@@ -1,6 +1,6 @@
 #pragma once
-// The innermost path of a decision, for schedulers that build observations of their own: rows of numbers in, one
-// legal option for each job out, claimed at the ledger.
+// The innermost path of a decision, for schedulers that build observations of their own: rows of numbers in,
+// one legal option for each job out, claimed at the ledger.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,8 @@ class RowActor {
   static_assert(kOutputs >= static_cast<std::size_t>(Request::kOptions),
                 "RowActor: the network needs an output for every option of TieredRequest<Types>");
 
-  /// Errors: max_agents outside [1, kMostAgents]; a weight that is not finite (with its index in exact order).
+  /// Errors: max_agents outside [1, kMostAgents]; a weight that is not finite (with its index in exact
+  /// order).
   static Result<RowActor> create(Network network, std::size_t max_agents) {
     if (max_agents < 1 || max_agents > kMostAgents)
       return Error{ErrorCode::kInvalidArgument, "max_agents = " + std::to_string(max_agents) +
@@ -49,9 +50,9 @@ class RowActor {
   /// `order`: the agents in their order of turns. `allocation`: reset to that many agents. options: receives
   /// the option of each agent, -1 where its logits were not finite or it was not in `order`; such an agent
   /// keeps what it holds, as far as that is still free. GPUs left over go to agents without a grant, in
-  /// `order` (SequentialArbiter::backfill). False, and every job keeps what it holds, when the decision cannot
-  /// be made: more than max_agents() agents, spans of other sizes, an agent in `order` that does not exist, a
-  /// cluster with another number of GPU types.
+  /// `order` (SequentialArbiter::backfill). False, and every job keeps what it holds, when the decision
+  /// cannot be made: more than max_agents() agents, spans of other sizes, an agent in `order` that does not
+  /// exist, a cluster with another number of GPU types.
   bool decide(const float* observations, std::span<const std::uint32_t> order, const DecisionView& view,
               Allocation& allocation, std::span<int> options) noexcept {
     return run(observations, order, view, allocation, options,

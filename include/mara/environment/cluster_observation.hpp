@@ -131,7 +131,9 @@ void ClusterObservation<Types>::prepare(const DecisionView& view) {
                  (std::popcount(f.class_mask) == 2 ? .12 : 0.0) - .1 * libm::log1p(f.age_s / f.total_s);
   }
   for (Facts& f : facts_)
-    if (libm::isnan(f.turn_key)) f.turn_key = std::numeric_limits<double>::infinity();  // a broken reading goes last; sorting needs an order
+    if (libm::isnan(f.turn_key))
+      f.turn_key =
+          std::numeric_limits<double>::infinity();  // a broken reading goes last; sorting needs an order
   for (std::size_t i = 0; i < n; ++i) order_[i] = static_cast<std::uint32_t>(i);
   // Stable, so that the lower index comes first among equals.
   merge_sort(order_.data(), scratch_.data(), n,

@@ -22,7 +22,8 @@ struct EigenRows {
 };
 }  // namespace detail
 
-/// A matrix in memory that is not its own: row-major, any distance from row to row. Read-only where S is const.
+/// A matrix in memory that is not its own: row-major, any distance from row to row. Read-only where S is
+/// const.
 template <class S>
 using EigenView = Eigen::Map<typename detail::EigenRows<S>::Type, Eigen::Unaligned, Eigen::OuterStride<>>;
 
@@ -44,20 +45,20 @@ std::vector<EigenPanel<S>> eigen_panels(ParameterView<S> view) {
     const std::size_t cols = whole ? view.cols : smaller(view.cols - begin, PanelLayout::kWidth);
     const std::size_t stride = whole ? view.cols : PanelLayout::stride(view.cols, begin);
     S* first = whole ? view.data : view.data + PanelLayout::panel(view.rows, begin);
-    panels.push_back({begin, EigenView<S>(first, index(view.rows), index(cols), Eigen::OuterStride<>(index(stride)))});
+    panels.push_back(
+        {begin, EigenView<S>(first, index(view.rows), index(cols), Eigen::OuterStride<>(index(stride)))});
   }
   return panels;
 }
 
-/// The whole parameter [rows x cols] as one matrix. Errors: kShapeMismatch where it lies in several panels (weights
-/// with more than 64 outputs); see eigen_panels().
+/// The whole parameter [rows x cols] as one matrix. Errors: kShapeMismatch where it lies in several panels
+/// (weights with more than 64 outputs); see eigen_panels().
 template <class S>
 Result<EigenView<S>> eigen_view(ParameterView<S> view) {
   const std::vector<EigenPanel<S>> panels = eigen_panels(view);
   if (panels.size() == 1) return panels.front().matrix;
-  return Error{ErrorCode::kShapeMismatch, "parameter of " + std::to_string(view.cols) +
-                                              " columns lies in " + std::to_string(panels.size()) +
-                                              " panels: use eigen_panels()"};
+  return Error{ErrorCode::kShapeMismatch, "parameter of " + std::to_string(view.cols) + " columns lies in " +
+                                              std::to_string(panels.size()) + " panels: use eigen_panels()"};
 }
 
 }  // namespace mara

@@ -65,11 +65,11 @@ MappoTrainer<E, C, G, H...>::MappoTrainer(const MappoConfig& config, const std::
       actor_(Activation::kTanh),
       critic_(initial_),
       actor_adam_(Actor::kStored, AdamConfig{.learning_rate = config.learning_rate,
-                                                 .epsilon = 1e-5,
-                                                 .max_gradient_norm = config.max_gradient_norm}),
+                                             .epsilon = 1e-5,
+                                             .max_gradient_norm = config.max_gradient_norm}),
       critic_adam_(Critic::Network::kStored, AdamConfig{.learning_rate = config.critic_learning_rate,
-                                                            .epsilon = 1e-5,
-                                                            .max_gradient_norm = config.max_gradient_norm}),
+                                                        .epsilon = 1e-5,
+                                                        .max_gradient_norm = config.max_gradient_norm}),
       normaliser_(config.value_normaliser_decay),
       pool_(config.threads) {
   actor_.initialise(initial_, 0.01f);  // nearly uniform first policy (Andrychowicz et al. 2021, section 3.2)
@@ -204,8 +204,7 @@ Status MappoTrainer<E, C, G, H...>::improve_actor(MappoReport& report) {
                                        entropy_weight, chunk.gradients);
       });
       for (std::size_t c = 1; c < count; ++c)  // fixed order: the same sum for any number of threads
-        for (std::size_t i = 0; i < Actor::kStored; ++i)
-          chunks_[0].gradients[i] += chunks_[c].gradients[i];
+        for (std::size_t i = 0; i < Actor::kStored; ++i) chunks_[0].gradients[i] += chunks_[c].gradients[i];
       for (std::size_t c = 0; c < count; ++c) {
         report.policy_loss += chunks_[c].report.loss;
         report.entropy += chunks_[c].report.entropy;

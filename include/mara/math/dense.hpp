@@ -32,8 +32,8 @@ void product(const S* in, std::size_t rows, Matrix<const S> m, S* out) noexcept 
 }
 
 /// d_in[rows x m.rows] = dz[rows x m.cols] m^T, added to what is there when `accumulate`. workspace:
-/// dense_workspace_size(m.rows, m.cols) numbers: m is transposed one panel after the other, which then still is in
-/// a near cache when it is used.
+/// dense_workspace_size(m.rows, m.cols) numbers: m is transposed one panel after the other, which then still
+/// is in a near cache when it is used.
 template <class S>
 void product_with_transpose(const S* dz, std::size_t rows, Matrix<const S> m, S* workspace, bool accumulate,
                             S* d_in) noexcept {
@@ -47,8 +47,8 @@ void product_with_transpose(const S* dz, std::size_t rows, Matrix<const S> m, S*
   }
 }
 
-/// to[a_cols x b_cols] = a^T b for row-major a[rows x a_cols] and b[rows x b_cols], added to what is there when
-/// `accumulate`.
+/// to[a_cols x b_cols] = a^T b for row-major a[rows x a_cols] and b[rows x b_cols], added to what is there
+/// when `accumulate`.
 template <class S>
 void transposed_product(const S* a, std::size_t a_cols, const S* b, std::size_t b_cols, std::size_t rows,
                         bool accumulate, Matrix<S> to) noexcept {
@@ -58,8 +58,8 @@ void transposed_product(const S* a, std::size_t a_cols, const S* b, std::size_t 
              Matrix<const S>{accumulate ? to.data : nullptr, to.rows, to.cols, to.storage}, to, pack);
 }
 
-/// One layer whose shape is constant, with an activation chosen at run time: tanh in float and relu are applied
-/// in registers, the others afterwards.
+/// One layer whose shape is constant, with an activation chosen at run time: tanh in float and relu are
+/// applied in registers, the others afterwards.
 template <std::size_t kInputs, std::size_t kOutputs, class S>
 void layer_forward(const S* in, std::size_t rows, const S* weights, const S* bias, Activation activation,
                    S* out) noexcept {
@@ -75,10 +75,10 @@ void layer_forward(const S* in, std::size_t rows, const S* weights, const S* bia
 
 }  // namespace math
 
-/// out[rows x outputs] = activation(in[rows x inputs] weights + bias[outputs]). `weights` [inputs x outputs] lie
-/// in panels (PanelLayout), `in` and `out` are row-major. A null bias is zero. `out` must not overlap the
-/// operands. A NaN in a row of `in` makes that row NaN. kInputs, kOutputs: `inputs` and `outputs` where they are
-/// constants (faster for few rows, the same bits), else 0.
+/// out[rows x outputs] = activation(in[rows x inputs] weights + bias[outputs]). `weights` [inputs x outputs]
+/// lie in panels (PanelLayout), `in` and `out` are row-major. A null bias is zero. `out` must not overlap the
+/// operands. A NaN in a row of `in` makes that row NaN. kInputs, kOutputs: `inputs` and `outputs` where they
+/// are constants (faster for few rows, the same bits), else 0.
 template <std::size_t kInputs = 0, std::size_t kOutputs = 0, class S>
 void dense_forward(const S* in, std::size_t rows, std::size_t inputs, std::size_t outputs, const S* weights,
                    const S* bias, Activation activation, S* out) noexcept {
@@ -97,9 +97,9 @@ constexpr std::size_t dense_workspace_size(std::size_t inputs, std::size_t outpu
   return PanelLayout::size(outputs, inputs < PanelLayout::kWidth ? inputs : PanelLayout::kWidth);
 }
 
-/// d_in[rows x inputs] = dz[rows x outputs] weights^T, added to what is there when `accumulate`. `weights` lie
-/// in panels. dz: gradient before the activation (see activation_gradient). workspace: dense_workspace_size
-/// numbers.
+/// d_in[rows x inputs] = dz[rows x outputs] weights^T, added to what is there when `accumulate`. `weights`
+/// lie in panels. dz: gradient before the activation (see activation_gradient). workspace:
+/// dense_workspace_size numbers.
 template <class S>
 void dense_input_gradient(const S* dz, std::size_t rows, std::size_t inputs, std::size_t outputs,
                           const S* weights, S* workspace, bool accumulate, S* d_in) noexcept {
@@ -107,8 +107,8 @@ void dense_input_gradient(const S* dz, std::size_t rows, std::size_t inputs, std
                                workspace, accumulate, d_in);
 }
 
-/// d_weights = in^T dz, added to what is there when `accumulate`; in[rows x inputs] and dz[rows x outputs] are
-/// row-major, d_weights [inputs x outputs] lies in panels. Padding is not written.
+/// d_weights = in^T dz, added to what is there when `accumulate`; in[rows x inputs] and dz[rows x outputs]
+/// are row-major, d_weights [inputs x outputs] lies in panels. Padding is not written.
 template <class S>
 void dense_weight_gradient(const S* in, const S* dz, std::size_t rows, std::size_t inputs,
                            std::size_t outputs, bool accumulate, S* d_weights) noexcept {

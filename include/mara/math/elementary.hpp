@@ -3,11 +3,11 @@
 // of an element do not depend on its place in the array. NaN gives NaN. "Relative error e" below holds where
 // the exact value is a normal float; where that is subnormal the result is off by at most 1.2e-38.
 
-#include "mara/core/libm.hpp"
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
+#include "mara/core/libm.hpp"
 #include "mara/math/simd.hpp"
 #include "mara/math/tanh.hpp"
 #include "mara/math/transform.hpp"

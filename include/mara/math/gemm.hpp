@@ -122,8 +122,7 @@ MARA_INLINE void product_tile(const Product<S>& x) noexcept {
     V total = sum[0][r][v];
     if constexpr (kSplit == 2) total += sum[1][r][v];
     if constexpr (kSplit >= 4) total = (total + sum[1][r][v]) + (sum[2][r][v] + sum[3][r][v]);
-    if constexpr (kSplit == 8)
-      total += (sum[4][r][v] + sum[5][r][v]) + (sum[6][r][v] + sum[7][r][v]);
+    if constexpr (kSplit == 8) total += (sum[4][r][v] + sum[5][r][v]) + (sum[6][r][v] + sum[7][r][v]);
     return total;
   };
   const Epilogue epilogue;
@@ -142,8 +141,8 @@ MARA_INLINE void product_tile(const Product<S>& x) noexcept {
   }
 }
 
-/// All rows of one panel and one pass over the inner dimension: tiles of full height, then lower ones. Inlined
-/// where the strides are constants.
+/// All rows of one panel and one pass over the inner dimension: tiles of full height, then lower ones.
+/// Inlined where the strides are constants.
 template <class S, int kVectors, bool kPartial, bool kTransposed, class Epilogue>
 MARA_INLINE void product_pass(Product<S> x, std::size_t rows) noexcept {
   constexpr int kSplit = kTransposed ? TileShape::batch_split(kVectors) : TileShape::split(kVectors);
@@ -179,8 +178,8 @@ template <class S, int kVectors, bool kPartial, bool kTransposed, class Epilogue
   product_pass<S, kVectors, kPartial, kTransposed, Epilogue>(x, rows);
 }
 
-/// shared_pass for a panel of `vectors` vectors, kVectors at most. Narrow panels always take the path for partial
-/// vectors: it gives the same bits, and there are fewer functions to compile.
+/// shared_pass for a panel of `vectors` vectors, kVectors at most. Narrow panels always take the path for
+/// partial vectors: it gives the same bits, and there are fewer functions to compile.
 template <int kVectors, bool kTransposed, class S>
 void choose_pass(const Product<S>& x, std::size_t vectors, std::size_t rows) noexcept {
   if constexpr (kVectors == TileShape::kPanel) {
@@ -208,11 +207,11 @@ void pack_panel(Product<S>& x, std::size_t vectors, S* packed) noexcept {
 
 }  // namespace detail
 
-/// c[rows x cols] = start + a b, where b is [depth x cols] (start and c may have more columns) and a is [rows x depth], or [depth x rows] when
-/// kTransposed; a is row-major, its rows a_stride numbers apart. `start`: first values of the sums: data null for
-/// zeros, rows == 1 for one row used by all, c itself to accumulate. c must not overlap a or b. `pack`: copy the
-/// panels of a wide row-major b to contiguous memory first. The bits of an element depend on depth, cols, its row
-/// of a and its column of b, not on the number of rows.
+/// c[rows x cols] = start + a b, where b is [depth x cols] (start and c may have more columns) and a is [rows
+/// x depth], or [depth x rows] when kTransposed; a is row-major, its rows a_stride numbers apart. `start`:
+/// first values of the sums: data null for zeros, rows == 1 for one row used by all, c itself to accumulate.
+/// c must not overlap a or b. `pack`: copy the panels of a wide row-major b to contiguous memory first. The
+/// bits of an element depend on depth, cols, its row of a and its column of b, not on the number of rows.
 template <bool kTransposed, class S>
 void gemm(std::size_t rows, const S* a, std::size_t a_stride, Matrix<const S> b, Matrix<const S> start,
           Matrix<S> c, bool pack = false) noexcept {
@@ -298,9 +297,9 @@ MARA_INLINE void layer_panel(std::size_t rows, const S* a, const S* weights, con
 
 }  // namespace detail
 
-/// c[rows x kCols] = epilogue(bias + a w): a is row-major [rows x kDepth], w [kDepth x kCols] lies in panels, a
-/// null bias is zero. The same bits as gemm(), except for kSingleRow (rows == 1), which sums in an order of its
-/// own. Inlined: put it into a function of its own for each layer, or all layers into one.
+/// c[rows x kCols] = epilogue(bias + a w): a is row-major [rows x kDepth], w [kDepth x kCols] lies in panels,
+/// a null bias is zero. The same bits as gemm(), except for kSingleRow (rows == 1), which sums in an order of
+/// its own. Inlined: put it into a function of its own for each layer, or all layers into one.
 template <std::size_t kDepth, std::size_t kCols, bool kSingleRow, class Epilogue, class S>
 MARA_INLINE void layer_product(std::size_t rows, const S* a, const S* weights, const S* bias, S* c) noexcept {
   constexpr std::size_t kW = simd::kLanes<S>;

@@ -3,7 +3,6 @@
 // NaN gives NaN. Errors are stated as in elementary.hpp.
 
 #include "mara/core/libm.hpp"
-
 #include "mara/math/elementary.hpp"
 
 namespace mara::simd {

@@ -1,6 +1,6 @@
 #pragma once
-// Quotients and square roots of vectors within 2 ulp. Where the hardware has a fast estimate, one step of Newton
-// on it: the units that divide and take roots would be busy for longer than everything around them.
+// Quotients and square roots of vectors within 2 ulp. Where the hardware has a fast estimate, one step of
+// Newton on it: the units that divide and take roots would be busy for longer than everything around them.
 
 #include "mara/math/simd.hpp"
 
@@ -9,8 +9,7 @@ namespace mara::simd {
 /// numerator / denominator for denominators of magnitude 1e-30 to 1e30.
 MARA_INLINE VecF quotient(VecF numerator, VecF denominator) noexcept {
 #if defined(MARA_SIMD_AVX512) && __has_builtin(__builtin_ia32_rcp14ps512_mask)
-  const VecF estimate =
-      __builtin_ia32_rcp14ps512_mask(denominator, VecF{}, static_cast<unsigned short>(-1));
+  const VecF estimate = __builtin_ia32_rcp14ps512_mask(denominator, VecF{}, static_cast<unsigned short>(-1));
   const VecF first = numerator * estimate;
   return fma(first, fma(-denominator, estimate, broadcast(1.0f)), first);
 #else

@@ -16,9 +16,11 @@ template <int kStep, class V, std::size_t... Lane>
 MARA_INLINE void exchange(V& upper, V& lower, std::index_sequence<Lane...>) noexcept {
   constexpr int kLanes = static_cast<int>(sizeof...(Lane));
   const V low = __builtin_shufflevector(
-      upper, lower, (static_cast<int>(Lane) & kStep ? kLanes + static_cast<int>(Lane) - kStep : static_cast<int>(Lane))...);
+      upper, lower,
+      (static_cast<int>(Lane) & kStep ? kLanes + static_cast<int>(Lane) - kStep : static_cast<int>(Lane))...);
   const V high = __builtin_shufflevector(
-      upper, lower, (static_cast<int>(Lane) & kStep ? kLanes + static_cast<int>(Lane) : static_cast<int>(Lane) + kStep)...);
+      upper, lower,
+      (static_cast<int>(Lane) & kStep ? kLanes + static_cast<int>(Lane) : static_cast<int>(Lane) + kStep)...);
   upper = low;
   lower = high;
 }
@@ -31,15 +33,16 @@ MARA_INLINE void transpose_block(V (&rows)[kLanes]) noexcept {
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < kLanes; ++i)
       if ((i & static_cast<std::size_t>(kStep)) == 0)
-        exchange<kStep>(rows[i], rows[i + static_cast<std::size_t>(kStep)], std::make_index_sequence<kLanes>{});
+        exchange<kStep>(rows[i], rows[i + static_cast<std::size_t>(kStep)],
+                        std::make_index_sequence<kLanes>{});
     transpose_block<2 * kStep>(rows);
   }
 }
 
 }  // namespace detail
 
-/// Panels of the transpose of `count` rows of m from row `first` on: PanelLayout::size(m.cols, count) numbers,
-/// padding included.
+/// Panels of the transpose of `count` rows of m from row `first` on: PanelLayout::size(m.cols, count)
+/// numbers, padding included.
 template <class S>
 void transpose_to_panels(Matrix<const S> m, std::size_t first, std::size_t count, S* transposed) noexcept {
   using V = simd::Vec<S>;

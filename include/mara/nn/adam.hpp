@@ -81,9 +81,9 @@ class Adam {
   }
 
  private:
-  // Moments of units that get no gradient decay for ever, and subnormal numbers would slow every step down. From
-  // kTiny they need more than kFlushEvery steps to get there (beta1 >= 0.1; a smaller one costs time, not
-  // correctness).
+  // Moments of units that get no gradient decay for ever, and subnormal numbers would slow every step down.
+  // From kTiny they need more than kFlushEvery steps to get there (beta1 >= 0.1; a smaller one costs time,
+  // not correctness).
   static constexpr std::uint64_t kFlushEvery = 8;
   static constexpr double kTiny = 1e-28;
 

@@ -15,8 +15,8 @@
 namespace mara {
 
 /// A perceptron with parameters and their gradients. Inputs, hidden widths and outputs are template
-/// constants, for example Mlp<float, 32, 64, 64, 16>. The output layer has no activation. Storage and order of
-/// the parameters: see MlpShape.
+/// constants, for example Mlp<float, 32, 64, 64, 16>. The output layer has no activation. Storage and order
+/// of the parameters: see MlpShape.
 template <class S, std::size_t... Sizes>
 class Mlp {
  public:
@@ -104,11 +104,14 @@ class Mlp {
     if constexpr (kLayer == Shape::kLayers) {
       return x;
     } else {
-      constexpr std::size_t kIn = Shape::kSizes[kLayer], kOut = Shape::kSizes[kLayer + 1], kWeights = Shape::offset(kLayer),
-                            kBias = Shape::bias_offset(kLayer);
-      const DenseParameters<S> layer{parameters_.data() + kWeights, parameters_.data() + kBias,
-                                     gradients + kWeights,          gradients + kBias,
-                                     kIn,                           kOut};
+      constexpr std::size_t kIn = Shape::kSizes[kLayer], kOut = Shape::kSizes[kLayer + 1],
+                            kWeights = Shape::offset(kLayer), kBias = Shape::bias_offset(kLayer);
+      const DenseParameters<S> layer{parameters_.data() + kWeights,
+                                     parameters_.data() + kBias,
+                                     gradients + kWeights,
+                                     gradients + kBias,
+                                     kIn,
+                                     kOut};
       const Activation activation = kLayer + 1 == Shape::kLayers ? Activation::kIdentity : hidden_;
       return layers<kLayer + 1>(tape, tape.template dense<kIn, kOut>(x, layer, activation), gradients);
     }

@@ -157,7 +157,8 @@ class MlpInference {
   static constexpr std::size_t kParameters = Shape::kParameters;
 
   /// All weights zero; `hidden` is the activation of the hidden layers, the output has none.
-  explicit MlpInference(Activation hidden = Activation::kTanh) : hidden_(hidden), parameters_(Shape::kStored) {}
+  explicit MlpInference(Activation hidden = Activation::kTanh)
+      : hidden_(hidden), parameters_(Shape::kStored) {}
 
   /// Copies kParameters numbers in exact order (MlpShape); another count is an error and changes nothing.
   Status set_parameters(std::span<const S> exact) { return set_exact_parameters(*this, exact); }
@@ -169,7 +170,8 @@ class MlpInference {
   Status set_storage(std::span<const S> stored) {
     if (stored.size() != Shape::kStored)
       return Error{ErrorCode::kShapeMismatch, "storage: " + std::to_string(stored.size()) +
-                                                  " numbers, the network has " + std::to_string(Shape::kStored)};
+                                                  " numbers, the network has " +
+                                                  std::to_string(Shape::kStored)};
     parameters_.assign(stored.begin(), stored.end());
     return {};
   }

@@ -34,8 +34,7 @@ struct ParameterView {
       for (std::size_t c = 0; c < cols; ++c) row_major[r * cols + c] = at(r, c);
   }
   /// Reads rows x cols numbers, row-major; padding stays as it is.
-  void copy_from(const Value* row_major) const noexcept
-      requires(!std::is_const_v<S>) {
+  void copy_from(const Value* row_major) const noexcept requires(!std::is_const_v<S>) {
     for (std::size_t r = 0; r < rows; ++r)
       for (std::size_t c = 0; c < cols; ++c) at(r, c) = row_major[r * cols + c];
   }

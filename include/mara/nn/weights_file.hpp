@@ -14,10 +14,10 @@
 
 namespace mara {
 
-/// Writes all parameters of a network as a safetensors file: for each the name that visit_parameters() gives, the
-/// shape [rows, cols] of its view, and the numbers row-major without padding. A reader of `path` sees the old file
-/// or the new one. Errors start with the path: kNumerical for a number that is not finite, with the parameter and
-/// its place (nothing is written); kInvalidArgument for names that occur twice; kIo.
+/// Writes all parameters of a network as a safetensors file: for each the name that visit_parameters() gives,
+/// the shape [rows, cols] of its view, and the numbers row-major without padding. A reader of `path` sees the
+/// old file or the new one. Errors start with the path: kNumerical for a number that is not finite, with the
+/// parameter and its place (nothing is written); kInvalidArgument for names that occur twice; kIo.
 template <HasParameters N>
 Status save_weights(const N& network, const FilePath& path, const std::vector<MetadataEntry>& metadata = {}) {
   SafetensorsWriter out;
@@ -38,11 +38,11 @@ Status save_weights(const N& network, const FilePath& path, const std::vector<Me
   return status ? out.write(path) : status;
 }
 
-/// Sets all parameters of a network from a file: F32, F64, F16 or BF16 tensors of exactly the names and shapes of
-/// its parameters; a parameter of one row may also be a tensor of one dimension. Everything is checked before
-/// anything is changed. Errors start with the path: kParse for a parameter that is missing, a tensor that is none,
-/// or another dtype; kShapeMismatch; kNumerical for a number that is not finite. They name the parameter and the
-/// value.
+/// Sets all parameters of a network from a file: F32, F64, F16 or BF16 tensors of exactly the names and
+/// shapes of its parameters; a parameter of one row may also be a tensor of one dimension. Everything is
+/// checked before anything is changed. Errors start with the path: kParse for a parameter that is missing, a
+/// tensor that is none, or another dtype; kShapeMismatch; kNumerical for a number that is not finite. They
+/// name the parameter and the value.
 template <HasParameters N>
 Status set_weights(N& network, const SafetensorsFile& file) {
   Status status;
@@ -57,8 +57,9 @@ Status set_weights(N& network, const SafetensorsFile& file) {
     tensors.push_back(tensor);
     const std::vector<std::uint64_t> exact{view.rows, view.cols}, row{view.cols};
     if (tensor->shape != exact && !(view.rows == 1 && tensor->shape == row))
-      return refuse(ErrorCode::kShapeMismatch, name, "shape " + tensor_shape_text(tensor->shape) +
-                                                         ", the network has " + tensor_shape_text(exact));
+      return refuse(
+          ErrorCode::kShapeMismatch, name,
+          "shape " + tensor_shape_text(tensor->shape) + ", the network has " + tensor_shape_text(exact));
     std::vector<typename decltype(view)::Value> numbers(view.size());
     status = file.read(*tensor, std::span(numbers));
   });

@@ -27,8 +27,8 @@ Result<void> fit_to_file(const std::string& trace_path, TraceFormat format, cons
   // Without the extension; a name that begins with its only dot has none.
   const std::size_t dot = file.rfind('.');
   model->name = dot == 0 ? file : file.substr(0, dot);
-  model->origin.command = "mara-lab trace " + trace->source + " --format " + std::string(to_string(format)) +
-                          " --fit " + file;
+  model->origin.command =
+      "mara-lab trace " + trace->source + " --format " + std::string(to_string(format)) + " --fit " + file;
   return save_workload_model<Value>(*model, out_path);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Workload models as JSON files. What works on JSON is a template over its type, so that a program which includes this
-// and reads no model does not compile it.
+// Workload models as JSON files. What works on JSON is a template over its type, so that a program which
+// includes this and reads no model does not compile it.
 
 #include <algorithm>
 #include <cstddef>
@@ -121,48 +121,48 @@ std::string workload_model_to_json(const WorkloadModel& model) {
   std::vector<Value> regimes, shapes, durations, models, priorities;
   for (const GapRegime& regime : model.regimes)
     regimes.push_back(Value::object({{"next", regime.next},
-                                    {"repeat_shape", regime.repeat_shape},
-                                    {"repeat_duration", regime.repeat_duration}}));
+                                     {"repeat_shape", regime.repeat_shape},
+                                     {"repeat_duration", regime.repeat_duration}}));
   for (const JobShape& shape : model.shapes)
     shapes.push_back(Value::object({{"gpu_milli", shape.gpus.value},
-                                   {"cpu_milli", shape.cpu.value},
-                                   {"memory_mib", shape.memory_mib},
-                                   {"probability", shape.probability},
-                                   {"duration_class", shape.duration_class}}));
+                                    {"cpu_milli", shape.cpu.value},
+                                    {"memory_mib", shape.memory_mib},
+                                    {"probability", shape.probability},
+                                    {"duration_class", shape.duration_class}}));
   for (const QuantileTable& table : model.durations) durations.push_back(table.values);
   for (const ModelShare& share : model.models)
     models.push_back(Value::object({{"model", share.model}, {"probability", share.probability}}));
   for (const PriorityShare& share : model.priorities)
     priorities.push_back(Value::object({{"priority", share.priority}, {"probability", share.probability}}));
   const std::vector<double> levels(kQuantileLevels.begin(), kQuantileLevels.end());
-  const Value document =
-      Value::object({{"format", kWorkloadModelFormat},
-                    {"name", model.name},
-                    {"origin", Value::object({{"trace", model.origin.trace},
-                                             {"command", model.origin.command},
-                                             {"jobs", model.origin.jobs},
-                                             {"from_s", model.origin.from_s},
-                                             {"to_s", model.origin.to_s}})},
-                    {"quantile_levels", levels},
-                    {"arrivals", Value::object({{"gap_quantiles_s", model.gaps.values},
-                                               {"regimes", Value::array(std::move(regimes))},
-                                               {"daily_sigma", model.modulation.sigma},
-                                               {"daily_correlation", model.modulation.correlation},
-                                               {"hourly", model.modulation.hourly}})},
-                    {"jobs", Value::object({{"shapes", Value::array(std::move(shapes))},
-                                           {"duration_quantiles_s", Value::array(std::move(durations))},
-                                           {"duration_jitter", model.duration_jitter},
-                                           {"models", Value::array(std::move(models))},
-                                           {"priorities", Value::array(std::move(priorities))}})},
-                    {"goodness_of_fit", Value::object({{"ks_duration", model.fit.ks_duration},
-                                                      {"ks_interarrival", model.fit.ks_interarrival},
-                                                      {"tv_gpus", model.fit.tv_gpus},
-                                                      {"ratio_mean_interarrival", model.fit.ratio_mean_interarrival},
-                                                      {"ratio_mean_work", model.fit.ratio_mean_work},
-                                                      {"ratio_dispersion_hour", model.fit.ratio_dispersion_hour},
-                                                      {"ratio_dispersion_day", model.fit.ratio_dispersion_day},
-                                                      {"ratio_repeat_gpus", model.fit.ratio_repeat_gpus},
-                                                      {"sample_jobs", model.fit.sample_jobs}})}});
+  const Value document = Value::object(
+      {{"format", kWorkloadModelFormat},
+       {"name", model.name},
+       {"origin", Value::object({{"trace", model.origin.trace},
+                                 {"command", model.origin.command},
+                                 {"jobs", model.origin.jobs},
+                                 {"from_s", model.origin.from_s},
+                                 {"to_s", model.origin.to_s}})},
+       {"quantile_levels", levels},
+       {"arrivals", Value::object({{"gap_quantiles_s", model.gaps.values},
+                                   {"regimes", Value::array(std::move(regimes))},
+                                   {"daily_sigma", model.modulation.sigma},
+                                   {"daily_correlation", model.modulation.correlation},
+                                   {"hourly", model.modulation.hourly}})},
+       {"jobs", Value::object({{"shapes", Value::array(std::move(shapes))},
+                               {"duration_quantiles_s", Value::array(std::move(durations))},
+                               {"duration_jitter", model.duration_jitter},
+                               {"models", Value::array(std::move(models))},
+                               {"priorities", Value::array(std::move(priorities))}})},
+       {"goodness_of_fit", Value::object({{"ks_duration", model.fit.ks_duration},
+                                          {"ks_interarrival", model.fit.ks_interarrival},
+                                          {"tv_gpus", model.fit.tv_gpus},
+                                          {"ratio_mean_interarrival", model.fit.ratio_mean_interarrival},
+                                          {"ratio_mean_work", model.fit.ratio_mean_work},
+                                          {"ratio_dispersion_hour", model.fit.ratio_dispersion_hour},
+                                          {"ratio_dispersion_day", model.fit.ratio_dispersion_day},
+                                          {"ratio_repeat_gpus", model.fit.ratio_repeat_gpus},
+                                          {"sample_jobs", model.fit.sample_jobs}})}});
   std::string out;
   write_json(document, out);
   return out + "\n";
