@@ -167,6 +167,20 @@ TEST_CASE("the files of other tools are read: order, blanks, escapes, dtypes", "
   CHECK(one == 5.0f);
 }
 
+TEST_CASE("append() takes memory only for what the file has", "[safetensors]") {
+  const std::string json = "{" + tensor("a", "F32", "[2]", "[0,8]") + "," +
+                           tensor("lie", "X9", "[1152921504606846976]", "[8,12]") + "}";
+  const auto file = SafetensorsFile::parse(file_of(json, bytes_of<float>({3.0f, 4.0f, 5.0f})), "f");
+  REQUIRE(file);
+  std::vector<float> to{1.0f};
+  REQUIRE(file->append(*file->find("a"), to));
+  CHECK(to == std::vector<float>{1.0f, 3.0f, 4.0f});
+  const Status lie = file->append(*file->find("lie"), to);
+  REQUIRE_FALSE(lie);
+  CHECK(lie.error().message == "f: tensor \"lie\": dtype \"X9\", expected F32, F64, F16 or BF16");
+  CHECK(to == std::vector<float>{1.0f, 3.0f, 4.0f});
+}
+
 TEST_CASE("every half is what the definition says", "[safetensors]") {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
@@ -225,7 +239,7 @@ TEST_CASE("a file cut at any byte, or with a byte too many, is refused", "[safet
   CHECK(error_of(whole.substr(0, whole.size() - 3)).rfind("is truncated: tensors of ", 0) == 0);
 }
 
-TEST_CASE("a flipped bit anywhere is noticed", "[safetensors]") {
+TEST_CASE("a flipped bit anywhere in a safetensors file is noticed", "[safetensors]") {
   const std::string whole = small_file();
   const SafetensorsFile good = SafetensorsFile::parse(whole, "f").value();
   std::size_t harmless = 0;

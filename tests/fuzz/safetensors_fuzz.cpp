@@ -126,15 +126,19 @@ void check_actor(const mara::SafetensorsFile& file) {
 void check(std::string_view bytes) {
   current = bytes;
   ++counts.inputs;
-  const auto file = mara::SafetensorsFile::parse(bytes, "input");
-  if (!file) {
-    require(!file.error().message.empty(), "an error without a message");
-    return;
+  try {
+    const auto file = mara::SafetensorsFile::parse(bytes, "input");
+    if (!file) {
+      require(!file.error().message.empty(), "an error without a message");
+      return;
+    }
+    ++counts.accepted;
+    check_accepted(bytes, *file);
+    check_network(bytes, *file);
+    check_actor(*file);
+  } catch (...) {
+    require(false, "an exception");
   }
-  ++counts.accepted;
-  check_accepted(bytes, *file);
-  check_network(bytes, *file);
-  check_actor(*file);
 }
 
 }  // namespace

@@ -107,11 +107,25 @@ class SafetensorsFile {
     if (tensor.dtype == "F64") return convert<double>(tensor, from, to, [](double x) { return x; });
     if (tensor.dtype == "F16") return convert<std::uint16_t>(tensor, from, to, detail::float_of_half);
     if (tensor.dtype == "BF16") return convert<std::uint16_t>(tensor, from, to, detail::float_of_bfloat);
-    return fail({ErrorCode::kParse,
-                 name + ": dtype " + detail::quoted(tensor.dtype) + ", expected F32, F64, F16 or BF16"});
+    return unreadable(tensor);
+  }
+  /// Appends all numbers of one of tensors(). Memory is taken only for what the file has. Errors: as read().
+  template <class S>
+  Status append(const TensorInfo& tensor, std::vector<S>& to) const {
+    // Of a dtype that is not known here the count says nothing about the bytes.
+    if (dtype_bytes(tensor.dtype) == 0) return unreadable(tensor);
+    const std::size_t begin = to.size();
+    to.resize(begin + static_cast<std::size_t>(tensor.count));
+    const Status status = read(tensor, std::span<S>(to.data() + begin, to.size() - begin));
+    if (!status) to.resize(begin);
+    return status;
   }
 
  private:
+  Error unreadable(const TensorInfo& tensor) const {
+    return fail({ErrorCode::kParse, "tensor " + detail::quoted(tensor.name) + ": dtype " +
+                                        detail::quoted(tensor.dtype) + ", expected F32, F64, F16 or BF16"});
+  }
   /// Reads and checks everything; next(most, bytes) appends what comes next.
   template <class Next>
   Status take(Next&& next) {

@@ -127,14 +127,6 @@ Status read_actor_metadata(const File& in, ActorFile& file) {
   return {};
 }
 
-/// Appends the numbers of a tensor.
-template <class File>
-Status append_tensor(const File& in, const TensorInfo& tensor, std::vector<float>& numbers) {
-  const std::size_t begin = numbers.size(), count = static_cast<std::size_t>(tensor.count);
-  numbers.resize(begin + count);
-  return in.read(tensor, std::span<float>(numbers.data() + begin, count));
-}
-
 /// The tensors of an actor's file. Errors: see read_actor_file().
 template <class File>
 Status read_actor_tensors(const File& in, ActorFile& file) {
@@ -162,7 +154,7 @@ Status read_actor_tensors(const File& in, ActorFile& file) {
     if (layer == 0) file.sizes.push_back(weight->shape[0]);
     file.sizes.push_back(width);
     for (const TensorInfo* tensor : {weight, bias})
-      if (const Status read = append_tensor(in, *tensor, file.parameters); !read) return read;
+      if (const Status read = in.append(*tensor, file.parameters); !read) return read;
     used += 2;
   }
   const TensorInfo* reference = in.find("reference_numbers");
@@ -171,7 +163,7 @@ Status read_actor_tensors(const File& in, ActorFile& file) {
     return in.fail({ErrorCode::kParse, "has " + std::to_string(in.tensors().size()) +
                                            " tensors, an actor of sizes = " + shape_text(file.sizes) +
                                            " has " + std::to_string(used + 1)});
-  return append_tensor(in, *reference, file.reference_numbers);
+  return in.append(*reference, file.reference_numbers);
 }
 
 }  // namespace detail
