@@ -158,7 +158,7 @@ TEST_CASE("a checkpoint of something else changes nothing", "[pipeline]") {
   REQUIRE(pipeline.save_actor(file.path));  // weights for deployment are no checkpoint
   const Status loaded = pipeline.load(file.path);
   REQUIRE_FALSE(loaded);
-  CHECK(loaded.error().message.find("holds 'actor', expected 'mappo'") != std::string::npos);
+  CHECK(loaded.error().message.find("is not a mara archive") != std::string::npos);
   MappoConfig config = quick();
   config.environments = 8;
   auto more = Plain::create(config, small_cluster()).value();

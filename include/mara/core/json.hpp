@@ -194,7 +194,7 @@ bool read_json(JsonCursor& cursor, Value& value, int depth, std::string& twice) 
     default:
       std::string_view text;
       if (!cursor.number(text)) return false;
-      if (!parse_double(text, "number")) return cursor.fail("a number out of range");
+      if (!parse_double(text, "number")) return cursor.fail("a number out of range, " + std::string(text));
       value = Value::number(text);
       return true;
   }
