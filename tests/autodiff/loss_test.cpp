@@ -219,3 +219,32 @@ TEST_CASE("a constant added to all logits leaves every categorical loss as it is
   const auto plain = run(0.0), shifted = run(-7.25);
   for (std::size_t i = 0; i < plain.size(); ++i) CHECK(shifted[i] == Approx(plain[i]).margin(1e-12));
 }
+
+TEST_CASE("the mean squared error in one sweep is that of three operations", "[autodiff][gradient]") {
+  mara::Random random(12);
+  for (const std::size_t rows : {std::size_t{1}, std::size_t{7}, std::size_t{33}}) {
+    std::vector<double> x(rows * 5), y(rows * 5), dy(rows * 5), gradient_x(rows * 5), gradient_y(rows * 5);
+    for (double& v : x) v = random.normal();
+    for (double& v : y) v = random.normal();
+    const double error = mara::gradient_check(x, [&](mara::Tape<double>& tape, double* dx) {
+      return tape.mean_squared_error(tape.variable(x.data(), dx, rows, 5),
+                                     tape.variable(y.data(), dy.data(), rows, 5));
+    });
+    CHECK(error < 1e-6);
+    mara::Tape<double> tape;
+    const mara::Var a = tape.variable(x.data(), gradient_x.data(), rows, 5);
+    const mara::Var b = tape.variable(y.data(), gradient_y.data(), rows, 5);
+    const mara::Var loss = tape.mean_squared_error(a, b);
+    CHECK(tape.scalar(loss) == Approx(tape.scalar(tape.mean(tape.square(tape.sub(a, b))))));
+    tape.backward(loss);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double expected = 2.0 * (x[i] - y[i]) / static_cast<double>(x.size());
+      CHECK(gradient_x[i] == Approx(expected));
+      CHECK(gradient_y[i] == Approx(-expected));
+    }
+  }
+  mara::Tape<float> tape;
+  const float three[3] = {1, 2, 3};
+  CHECK_FALSE(tape.mean_squared_error(tape.input(three, 1, 3), tape.input(three, 3, 1)).valid());
+  CHECK(tape.status().error().message == "mean_squared_error: shapes differ: 1 x 3 and 3 x 1");
+}

@@ -41,7 +41,8 @@ inline double six_digits(double value) {
   return rounded;
 }
 
-inline void round_model(WorkloadModel& model) {
+template <class Model>
+void round_model(Model& model) {
   const auto round = [](double& value) { value = six_digits(value); };
   const auto round_all = [&](std::vector<double>& values) {
     std::for_each(values.begin(), values.end(), round);
@@ -66,8 +67,9 @@ inline void round_model(WorkloadModel& model) {
 /// Fits a workload model to the jobs of `trace` in [from_s, to_s), which must be in order of submission, and
 /// judges it on a long sample (WorkloadModel::fit). Deterministic. Every number is rounded to six digits.
 /// Errors: kInvalidArgument for a bad option, fewer than 30 jobs in the window, jobs out of order, or all at
-/// one time; and bad jobs, named by id.
-inline Result<WorkloadModel> fit(const Trace& trace, const FitOptions& options = {}) {
+/// one time; and bad jobs, named by id. A template, so that only programs that fit a model compile this.
+template <class Model = WorkloadModel>
+Result<Model> fit(const Trace& trace, const FitOptions& options = {}) {
   if (!(options.from_s < options.to_s))
     return Error{ErrorCode::kInvalidArgument, "from_s: must be below to_s, are " +
                                                   format_number(options.from_s) + " and " +
@@ -93,7 +95,7 @@ inline Result<WorkloadModel> fit(const Trace& trace, const FitOptions& options =
   if (!(submit.back() > submit.front()))
     return Error{ErrorCode::kInvalidArgument, "trace: all jobs are submitted at the same time"};
 
-  WorkloadModel model;
+  Model model;
   model.name = trace.source;
   const std::vector<std::size_t> shape_of = detail::fit_shapes(jobs, model);
   detail::fit_durations(jobs, model);

@@ -40,8 +40,9 @@ inline std::vector<std::size_t> rank_regimes(const std::vector<double>& gaps, st
 }
 
 /// Gap table and Markov chain of `gaps`; the repeats are left at 0.
-inline void fit_gaps(const std::vector<double>& gaps, const std::vector<std::size_t>& regime_of,
-                     std::size_t regimes, WorkloadModel& model) {
+template <class Model>
+void fit_gaps(const std::vector<double>& gaps, const std::vector<std::size_t>& regime_of, std::size_t regimes,
+              Model& model) {
   model.gaps = quantiles_of(gaps);
   // A quarter of a count everywhere: no transition is impossible because the trace was short.
   model.regimes.assign(
@@ -154,9 +155,9 @@ inline std::vector<double> fit_days(std::span<const double> submit, std::span<co
 /// Fits gaps, regimes and modulation of `model` to the times (not falling); gives the regime of every gap.
 /// Two rounds: without daily changes, to learn what the gaps' own burstiness explains, then in the time that
 /// the estimated rates make uniform. Errors: those of generate().
-inline Result<std::vector<std::size_t>> fit_arrivals(std::span<const double> submit, std::size_t regimes,
-                                                     std::size_t sample_jobs, std::uint64_t seed,
-                                                     WorkloadModel& model) {
+template <class Model>
+Result<std::vector<std::size_t>> fit_arrivals(std::span<const double> submit, std::size_t regimes,
+                                              std::size_t sample_jobs, std::uint64_t seed, Model& model) {
   model.modulation.hourly = fit_hours(submit);
   RateCurve curve{submit.front(), model.modulation.hourly, {}};
   std::vector<std::size_t> regime_of;

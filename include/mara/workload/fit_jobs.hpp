@@ -19,7 +19,8 @@ namespace mara::detail {
 
 /// Shapes by frequency, the rare ones merged into the commonest of the same GPU count; fills model.shapes and
 /// gives the shape of each job.
-inline std::vector<std::size_t> fit_shapes(std::span<const TraceJob> jobs, WorkloadModel& model) {
+template <class Model>
+std::vector<std::size_t> fit_shapes(std::span<const TraceJob> jobs, Model& model) {
   constexpr std::size_t kMostShapes = 32;
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
   const auto key = [](const TraceJob& job) { return Key{job.gpus.value, job.cpu.value, job.memory_mib}; };
@@ -53,7 +54,8 @@ inline std::vector<std::size_t> fit_shapes(std::span<const TraceJob> jobs, Workl
 
 /// Duration classes: one for shares of a GPU, one per whole GPU count; a class with fewer than 30 jobs joins
 /// its smaller neighbour (the first one its larger). Fills durations and the shapes' classes.
-inline void fit_durations(std::span<const TraceJob> jobs, WorkloadModel& model) {
+template <class Model>
+void fit_durations(std::span<const TraceJob> jobs, Model& model) {
   constexpr std::size_t kFewest = 30;
   std::map<std::int64_t, std::vector<double>> by_size;
   const auto size_of = [](Milli gpus) { return gpus.value < 1000 ? std::int64_t{0} : gpus.value; };
@@ -71,9 +73,9 @@ inline void fit_durations(std::span<const TraceJob> jobs, WorkloadModel& model) 
 }
 
 /// Mid-rank of each job's duration within its class, in (0, 1).
-inline std::vector<double> duration_ranks(std::span<const TraceJob> jobs,
-                                          const std::vector<std::size_t>& shape_of,
-                                          const WorkloadModel& model) {
+template <class Model>
+std::vector<double> duration_ranks(std::span<const TraceJob> jobs, const std::vector<std::size_t>& shape_of,
+                                   const Model& model) {
   std::vector<std::vector<double>> sorted(model.durations.size());
   const auto class_of = [&](std::size_t i) {
     return static_cast<std::size_t>(model.shapes[shape_of[i]].duration_class);
@@ -91,8 +93,9 @@ inline std::vector<double> duration_ranks(std::span<const TraceJob> jobs,
 }
 
 /// Repeat probabilities per regime by the method of moments: what chance alone would repeat is taken off.
-inline void fit_repeats(const std::vector<std::size_t>& regime_of, const std::vector<std::size_t>& shape_of,
-                        const std::vector<double>& rank, WorkloadModel& model) {
+template <class Model>
+void fit_repeats(const std::vector<std::size_t>& regime_of, const std::vector<std::size_t>& shape_of,
+                 const std::vector<double>& rank, Model& model) {
   double chance = 0.0;
   for (const JobShape& shape : model.shapes) chance += shape.probability * shape.probability;
   const double width = model.duration_jitter, near_by_chance = width * (2.0 - width);
