@@ -1,69 +1,15 @@
 // Nothing is allocated once training or acting is under way.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
+#include "allocation_counter.hpp"
 #include "catch.hpp"
 #include "mara/nn/adam.hpp"
 #include "mara/nn/mlp.hpp"
 #include "mara/nn/mlp_inference.hpp"
 
-namespace {
-std::size_t allocations = 0;
-
-void* counted(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  // aligned_alloc wants a multiple of the alignment.
-  void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-}  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  return counted(size, alignof(std::max_align_t));
-}
-[[gnu::noinline]] void* operator new[](std::size_t size) {
-  return counted(size, alignof(std::max_align_t));
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return counted(size, alignof(std::max_align_t));
-}
-[[gnu::noinline]] void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return counted(size, alignof(std::max_align_t));
-}
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
+using mara_test::allocations;
 
 TEST_CASE("a training step allocates nothing after the first", "[nn][allocation]") {
   using mara::Var;
