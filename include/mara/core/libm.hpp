@@ -51,6 +51,9 @@ inline double log(double x) noexcept {
 inline float log(float x) noexcept {
   return __builtin_logf(x);
 }
+inline double log10(double x) noexcept {
+  return __builtin_log10(x);
+}
 inline double log1p(double x) noexcept {
   return __builtin_log1p(x);
 }

@@ -3,23 +3,39 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "mara/core/libm.hpp"
 #include "mara/core/resource.hpp"
 
 namespace mara {
 
+/// Measured speed-up over one GPU at 1, 2, 4, ..., 128 GPUs; between the points linear in the number of GPUs,
+/// constant past the last. at[0] is 1.
+struct SpeedUpTable {
+  std::array<double, 8> at{1, 1, 1, 1, 1, 1, 1, 1};
+
+  double operator()(double gpus) const noexcept {
+    double below = 1.0;
+    for (std::size_t i = 1; i < at.size(); ++i, below *= 2.0)
+      if (gpus < 2.0 * below) return at[i - 1] + (at[i] - at[i - 1]) * (gpus - below) / below;
+    return at.back();
+  }
+};
+
 /// How throughput grows with the number of GPUs, relative to one GPU.
 struct SpeedUp {
-  enum class Kind : std::uint8_t { kPower, kAmdahl };
+  enum class Kind : std::uint8_t { kPower, kAmdahl, kTable };
   Kind kind = Kind::kPower;
   /// kPower: exponent p in (0, 1], S(k) = k^p. kAmdahl: parallel share f in [0, 1], S(k) = 1/((1-f) + f/k).
   double parameter = 1.0;
+  const SpeedUpTable* table = nullptr;  ///< of kTable; owned by the workload, which must outlive its jobs
 
   /// Speed-up on `gpus` GPUs (may be a fraction of one, then linear: S = gpus).
   double operator()(double gpus) const noexcept {
     if (gpus <= 1.0) return gpus;
-    if (kind == Kind::kPower) return libm::pow(gpus, parameter);
+    if (kind == Kind::kPower) return parameter == 1.0 ? gpus : libm::pow(gpus, parameter);
+    if (kind == Kind::kTable) return table != nullptr ? (*table)(gpus) : 1.0;
     return 1.0 / ((1.0 - parameter) + parameter / gpus);
   }
 };
@@ -36,6 +52,13 @@ struct Job {
   Demand demand{};
   int priority = 0;
   int tenant = 0;
+  int sla = 0;  ///< class of service, an index into names of the workload's
+  /// Kind of job (its model), an index into names of the workload's: overheads and interference look here.
+  int profile = -1;
+  double weight = 1.0;
+  /// The user's estimate of the run time on the requested GPUs of the reference type; infinity: none given.
+  double estimate_s = std::numeric_limits<double>::infinity();
+  double deadline_s = std::numeric_limits<double>::infinity();  ///< on the time axis of submit_s
   SpeedUp speed_up{};
   /// Speed of each GPU type relative to type 0 for this job; 0: cannot run there (entries past the cluster's
   /// types are ignored).

@@ -1,0 +1,150 @@
+#pragma once
+// Who may overtake a job that waits for room.
+
+#include <algorithm>
+#include <concepts>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "mara/schedule/place.hpp"
+#include "mara/schedule/waiting_queue.hpp"
+#include "mara/simulation/dispatch.hpp"
+
+namespace mara {
+
+/// A backfill rule: starts jobs of `queue` that may overtake its blocked head, and takes them out of the
+/// queue.
+template <class B>
+concept BackfillRule = requires(B rule, Dispatch& dispatch, WaitingQueue& queue, JobSlot head,
+                                AnyDevices& placing) {
+  { rule.name() } -> std::convertible_to<std::string_view>;
+  rule.fill(dispatch, queue, head, placing);
+  rule.leave(dispatch, head);
+};
+
+/// Nobody overtakes.
+struct NoBackfill {
+  static constexpr std::string_view name() noexcept { return ""; }
+  template <class Placing>
+  void fill(Dispatch&, WaitingQueue&, JobSlot, Placing&) const noexcept {}
+  void leave(Dispatch&, JobSlot) const noexcept {}
+};
+
+/// EASY (Lifka, "The ANL/IBM SP scheduling system", JSSPP'95; Mu'alem & Feitelson, TPDS 12, 2001): the head
+/// alone has a reservation, at the shadow time: the earliest time at which it could be placed if the running
+/// jobs end as estimated. A later job starts now if it fits and will have ended by the shadow time, or leaves
+/// the reserved devices and host resources alone. A job without an estimate counts as endless. A running job
+/// that has outlived its estimate counts as about to end.
+struct EasyBackfill {
+  /// A job must end before the shadow time, not at it.
+  bool strict = false;
+  /// Jobs that would outlast the shadow time may use what the reservation leaves over.
+  bool may_outlast = true;
+  /// The shadow time is computed when the head begins to wait and not again.
+  bool frozen = false;
+  /// Overtaking jobs are looked at in order of submission, whatever the order of the queue.
+  bool by_submission = false;
+
+  static constexpr std::string_view name() noexcept { return "easy"; }
+
+  template <class Placing>
+  void fill(Dispatch& dispatch, WaitingQueue& queue, JobSlot head, Placing& placing) {
+    if (!frozen || head_ != head) reserve(dispatch, head, placing);
+    head_ = head;
+    if (may_outlast) remeet(dispatch);
+    queue.begin([](std::uint32_t) { return true; });
+    if (!by_submission) {
+      while (const WaitingQueue::Entry* entry = queue.front()) {
+        const Answer answer = entry->slot == head ? Answer::kNotThis : ask(dispatch, entry->slot, placing);
+        if (answer == Answer::kStarted) {
+          queue.take();
+        } else if (answer == Answer::kNotThis) {
+          queue.skip();
+        } else {
+          queue.drop_class();
+        }
+      }
+      return;
+    }
+    candidates_.clear();
+    for (; const WaitingQueue::Entry* entry = queue.front(); queue.skip())
+      if (entry->slot != head) candidates_.push_back({0.0, dispatch.job(entry->slot).sequence, entry->slot});
+    std::sort(candidates_.begin(), candidates_.end());
+    for (const Ranked& candidate : candidates_)
+      if (ask(dispatch, candidate.slot, placing) == Answer::kStarted) queue.erase(candidate.slot);
+  }
+  void leave(Dispatch&, JobSlot slot) noexcept {
+    if (head_ == slot) head_ = kNobody;
+  }
+
+  /// The shadow time of the last decision at which a head waited; infinity when no estimate tells.
+  double shadow_s() const noexcept { return shadow_s_; }
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  static constexpr JobSlot kNobody = std::numeric_limits<JobSlot>::max();
+
+  enum class Answer : std::uint8_t { kStarted, kNotThis, kNoneOfItsClass };
+
+  // Starts the job if it may overtake.
+  template <class Placing>
+  Answer ask(Dispatch& dispatch, JobSlot slot, Placing& placing) {
+    const ActiveJob& job = dispatch.job(slot);
+    if (!placing.place(dispatch.free(), job.demand, placement_)) return Answer::kNoneOfItsClass;
+    const double end = dispatch.now_s() + job.job.estimate_s;
+    const bool in_time = strict ? end < shadow_s_ : end <= shadow_s_ && end < kNever;
+    if (!in_time) {
+      if (!may_outlast || !placing.place(left_over_, job.demand, placement_)) return Answer::kNotThis;
+      if (!dispatch.start(slot, placement_)) return Answer::kNotThis;
+      at_shadow_.claim(placement_);
+    } else if (!dispatch.start(slot, placement_)) {
+      return Answer::kNotThis;
+    }
+    if (may_outlast) remeet(dispatch);
+    return Answer::kStarted;
+  }
+
+  // The head's reservation: shadow_s_, and at_shadow_ = what is free then beside it.
+  template <class Placing>
+  void reserve(const Dispatch& dispatch, JobSlot head, Placing& placing) {
+    const double now = dispatch.now_s();
+    const PlacementDemand& demand = dispatch.job(head).demand;
+    ends_.clear();
+    for (const JobSlot slot : dispatch.running())
+      ends_.push_back({dispatch.job(slot).estimated_end(now), dispatch.job(slot).sequence, slot});
+    std::sort(ends_.begin(), ends_.end());
+    at_shadow_ = dispatch.free();
+    shadow_s_ = kNever;
+    for (std::size_t i = 0; i < ends_.size();) {
+      const double time = ends_[i].key;
+      for (; i < ends_.size() && ends_[i].key == time; ++i)
+        at_shadow_.release(dispatch.job(ends_[i].slot).placement);
+      if (at_shadow_.free_milli() < demand.gpus().value) continue;
+      if (!placing.place(at_shadow_, demand, placement_)) continue;
+      shadow_s_ = time;
+      at_shadow_.claim(placement_);
+      return;
+    }
+  }
+  void remeet(const Dispatch& dispatch) {
+    left_over_ = dispatch.free();
+    left_over_.meet(at_shadow_);
+  }
+
+  struct Ranked {
+    double key;
+    std::uint64_t sequence;
+    JobSlot slot;
+    friend bool operator<(const Ranked& a, const Ranked& b) noexcept {
+      return a.key < b.key || (a.key == b.key && a.sequence < b.sequence);
+    }
+  };
+  JobSlot head_ = kNobody;
+  double shadow_s_ = kNever;
+  FreeResources at_shadow_, left_over_;
+  std::vector<Ranked> ends_, candidates_;
+  Placement placement_;
+};
+
+}  // namespace mara

@@ -1,0 +1,235 @@
+#pragma once
+// List scheduling on a platform: an order of service, a placement rule, and what may overtake.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mara/schedule/backfill.hpp"
+#include "mara/schedule/job_order.hpp"
+#include "mara/schedule/place.hpp"
+#include "mara/schedule/waiting_queue.hpp"
+#include "mara/simulation/dispatch.hpp"
+
+namespace mara {
+
+/// What happens to the jobs behind one that does not fit.
+enum class WhenBlocked : std::uint8_t {
+  kSkip,  ///< they may start (first fit, no reservation)
+  kWait,  ///< they wait behind it, except for what the backfill rule lets through
+  kDrop,  ///< it is rejected, they go on (placement studies)
+};
+
+/// Whether running jobs can lose their place to waiting ones that come before them in the order.
+enum class Preemption : std::uint8_t {
+  kNone,
+  kKeep,    ///< a job keeps its place unless one before it needs it; no more lose theirs than must
+  kRepack,  ///< at each decision all jobs are placed anew in order: running ones may move
+};
+
+/// Choices of a ListDispatcher.
+struct ListOptions {
+  WhenBlocked when_blocked = WhenBlocked::kSkip;
+  Preemption preemption = Preemption::kNone;
+  /// The first job of the order, once it does not fit, stays the first until it starts, whoever comes.
+  bool commit_to_head = false;
+};
+
+/// Serves jobs in the order `Order`, places them by `Placement`; behind a blocked head (WhenBlocked::kWait)
+/// `Backfill` decides who may overtake. Every combination is a scheduler: SRTF x FGD, FCFS x EASY, ...
+/// Without varying keys and backfill a decision costs O(jobs served x placement + demand classes), with
+/// kRepack also O(jobs running).
+///
+/// kKeep: the jobs are looked at in order; a waiting one that does not fit may take from running ones with
+/// larger keys, the last of the order first, and those of them that it turns out not to need keep their
+/// place. Equal keys never displace. Who lost a place may be placed elsewhere in its turn.
+template <JobOrder Order = ArrivalJobOrder, PlacementRule Placing = Consolidated,
+          BackfillRule Backfill = NoBackfill>
+class ListDispatcher {
+ public:
+  explicit ListDispatcher(ListOptions options = {}, Order order = {}, Placing placing = {},
+                          Backfill backfill = {})
+      : options_(options),
+        order_(std::move(order)),
+        placing_(std::move(placing)),
+        backfill_(std::move(backfill)) {}
+
+  std::string name() const {
+    std::string name(order_.name());
+    if (options_.preemption == Preemption::kRepack) name += "-repack";
+    if (options_.when_blocked == WhenBlocked::kWait)
+      name += backfill_.name().empty() ? "-strict" : "-" + std::string(backfill_.name());
+    return name;
+  }
+
+  void enter(Dispatch& dispatch, JobSlot slot) {
+    stand_last(slot);
+    queue_.insert(entry_of(dispatch, slot));
+  }
+  void leave(Dispatch& dispatch, JobSlot slot) {
+    queue_.erase(slot);
+    if (head_ == slot) head_ = kNobody;
+    backfill_.leave(dispatch, slot);
+  }
+
+  void decide(Dispatch& dispatch) {
+    if constexpr (Order::kVaries)
+      queue_.rekey([&](JobSlot slot) { return order_.key(dispatch, dispatch.job(slot)); });
+    if (options_.preemption != Preemption::kNone) {
+      serve_preemptively(dispatch);
+    } else if (options_.when_blocked == WhenBlocked::kWait) {
+      serve_in_order(dispatch);
+    } else {
+      serve_what_fits(dispatch);
+    }
+  }
+
+ private:
+  using Entry = WaitingQueue::Entry;
+  static constexpr JobSlot kNobody = std::numeric_limits<JobSlot>::max();
+
+  Entry entry_of(const Dispatch& dispatch, JobSlot slot) {
+    const ActiveJob& job = dispatch.job(slot);
+    return {order_.key(dispatch, job), ties_[slot], slot, job.demand_class};
+  }
+  void stand_last(JobSlot slot) {
+    if (slot >= ties_.size()) ties_.resize(slot + std::size_t{1}, 0);
+    ties_[slot] = ++last_tie_;
+  }
+
+  bool start(Dispatch& dispatch, JobSlot slot) {
+    return placing_.place(dispatch.free(), dispatch.job(slot).demand, placement_) &&
+           dispatch.start(slot, placement_);
+  }
+
+  void serve_what_fits(Dispatch& dispatch) {
+    queue_.begin([](std::uint32_t) { return true; });
+    while (const Entry* entry = queue_.front()) {
+      const JobSlot slot = entry->slot;
+      if (start(dispatch, slot)) {
+        queue_.take();
+      } else if (options_.when_blocked == WhenBlocked::kDrop) {
+        dispatch.reject(slot);
+        queue_.take();
+      } else {
+        queue_.drop_class();
+      }
+    }
+  }
+
+  void serve_in_order(Dispatch& dispatch) {
+    for (;;) {
+      if (head_ == kNobody || !options_.commit_to_head) {
+        queue_.begin([](std::uint32_t) { return true; });
+        const Entry* first = queue_.front();
+        if (first == nullptr) {
+          head_ = kNobody;
+          return;
+        }
+        head_ = first->slot;
+      }
+      if (!start(dispatch, head_)) break;
+      queue_.erase(head_);
+      head_ = kNobody;
+    }
+    backfill_.fill(dispatch, queue_, head_, placing_);
+  }
+
+  // --- with preemption
+
+  void serve_preemptively(Dispatch& dispatch) {
+    running_.clear();
+    for (const JobSlot slot : dispatch.running()) running_.push_back(entry_of(dispatch, slot));
+    std::sort(running_.begin(), running_.end());
+    loose_.assign(running_.size(), false);
+    blocked_.assign(dispatch.demand_classes(), false);
+    if (options_.preemption == Preemption::kRepack) {
+      for (std::size_t i = 0; i < running_.size(); ++i) give_up(dispatch, i);
+    }
+    queue_.begin([](std::uint32_t) { return true; });
+    for (std::size_t next = 0;;) {
+      const Entry* waiting = queue_.front();
+      const bool take_running =
+          next < running_.size() && (waiting == nullptr || !(*waiting < running_[next]));
+      if (take_running) {
+        if (loose_[next]) place_loose(dispatch, running_[next]);
+        stand_last(running_[next].slot);
+        ++next;
+      } else if (waiting == nullptr) {
+        break;
+      } else if (blocked_[waiting->demand_class]) {
+        queue_.drop_class();
+      } else if (start(dispatch, waiting->slot) || displace(dispatch, *waiting, next)) {
+        stand_last(waiting->slot);
+        queue_.take();
+      } else {
+        blocked_[waiting->demand_class] = true;
+        queue_.drop_class();
+      }
+    }
+    for (Entry& entry : running_) {
+      entry.tie = ties_[entry.slot];
+      if (!dispatch.job(entry.slot).running) queue_.insert(entry);
+    }
+  }
+
+  void give_up(Dispatch& dispatch, std::size_t index) {
+    dispatch.preempt(running_[index].slot);
+    loose_[index] = true;
+  }
+
+  void place_loose(Dispatch& dispatch, const Entry& entry) {
+    if (blocked_[entry.demand_class]) return;
+    if (!start(dispatch, entry.slot)) blocked_[entry.demand_class] = true;
+  }
+
+  // Makes room for `job` among the running jobs from `first` on that have larger keys.
+  bool displace(Dispatch& dispatch, const Entry& job, std::size_t first) {
+    if (options_.preemption != Preemption::kKeep) return false;
+    while (first < running_.size() && !(job.key < running_[first].key)) ++first;
+    const PlacementDemand& demand = dispatch.job(job.slot).demand;
+    std::int64_t could_be_free = dispatch.free().free_milli();
+    for (std::size_t i = first; i < running_.size(); ++i)
+      if (!loose_[i]) could_be_free += dispatch.job(running_[i].slot).placement.gpus().value;
+    if (could_be_free < demand.gpus().value) return false;
+    displaced_.clear();
+    for (std::size_t i = running_.size(); i-- > first;) {
+      if (loose_[i]) continue;
+      const JobSlot victim = running_[i].slot;
+      displaced_.push_back({i, dispatch.job(victim).placement});
+      give_up(dispatch, i);
+      if (!start(dispatch, job.slot)) continue;
+      restore(dispatch);
+      return true;
+    }
+    restore(dispatch);
+    return false;
+  }
+
+  // Displaced jobs whose place is still free were not in the way; those first in the order are asked first.
+  void restore(Dispatch& dispatch) {
+    for (std::size_t i = displaced_.size(); i-- > 0;)
+      if (dispatch.start(running_[displaced_[i].first].slot, displaced_[i].second))
+        loose_[displaced_[i].first] = false;
+  }
+
+  ListOptions options_;
+  Order order_;
+  Placing placing_;
+  Backfill backfill_;
+  WaitingQueue queue_;
+  Placement placement_;
+  JobSlot head_ = kNobody;
+  std::vector<std::uint64_t> ties_;  // by slot: where it stood among equals
+  std::uint64_t last_tie_ = 0;
+  std::vector<Entry> running_;
+  std::vector<char> loose_;  // by index into running_: has no place at the moment
+  std::vector<char> blocked_;
+  std::vector<std::pair<std::size_t, Placement>> displaced_;
+};
+
+}  // namespace mara
