@@ -71,6 +71,7 @@ need_header boost/hana.hpp libboost-dev 'Boost.Hana'
 need_header nlohmann/json.hpp nlohmann-json3-dev 'nlohmann JSON'
 if [ "$purpose" != bench ]; then
   need_header CLI/CLI.hpp libcli11-dev CLI11
+  need_header zlib.h zlib1g-dev zlib
   need_program gnuplot gnuplot-nox 'draws the figures of a report'
 fi
 case $purpose in

@@ -2,23 +2,26 @@
 // What the commands of mara-lab can be told; each struct is reflected, so that a member is an option of the
 // same name.
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "format.hpp"
 #include "mara/cluster/cluster.hpp"
 #include "mara/core/result.hpp"
 #include "mara/interop/reflect.hpp"
-#include "mara/workload/trace.hpp"
+#include "mara/workload/trace_format.hpp"
 
 namespace lab {
 
 /// Options of `mara-lab compare`.
 struct CompareOptions {
   std::string trace;
-  mara::TraceFormat format = mara::TraceFormat::kMuri;
+  std::optional<mara::TraceFormat> format;
   std::string model;
   std::string cluster;
   std::optional<double> load;
@@ -35,7 +38,7 @@ struct CompareOptions {
 /// Options of `mara-lab tune`.
 struct TuneOptions {
   std::string trace;
-  mara::TraceFormat format = mara::TraceFormat::kMuri;
+  std::optional<mara::TraceFormat> format;
   std::string model;
   std::string cluster;
   std::optional<double> load;
@@ -51,8 +54,10 @@ struct TuneOptions {
 /// Options of `mara-lab trace`.
 struct TraceOptions {
   std::string file;
-  mara::TraceFormat format = mara::TraceFormat::kMuri;
+  std::optional<mara::TraceFormat> format;
+  std::string throughputs;
   std::string fit;
+  std::string out;
   bool json = false;
 };
 
@@ -114,18 +119,30 @@ inline mara::Status validate(const TraceOptions& options) {
 
 template <>
 struct mara::EnumNames<mara::TraceFormat> {
-  static constexpr auto kNames = std::to_array<mara::EnumName<mara::TraceFormat>>(
-      {{mara::TraceFormat::kMuri, "muri"}, {mara::TraceFormat::kOpenb, "openb"}});
+  static constexpr auto kNames = [] {
+    std::array<mara::EnumName<mara::TraceFormat>, mara::kTraceFormats.size()> names{};
+    for (std::size_t i = 0; i < names.size(); ++i)
+      names[i] = {mara::kTraceFormats[i].format, mara::kTraceFormats[i].name};
+    return names;
+  }();
 };
+
+namespace lab::detail {
+inline constexpr std::string_view kFormatHelp =
+    "format of the trace: muri, openb, swf, philly-jobs, gavel, shockwave, batsim, tiresias, chronus, "
+    "elasticflow, "
+    "azure, mooncake or csv (mara's own); empty: guessed from the first line";
+}  // namespace lab::detail
 
 template <>
 struct mara::Descriptions<lab::CompareOptions> {
   static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
       {"trace",
-       "CSV file of the trace to replay: a workload model is fitted to its first 60 % and every policy is "
+       "file of the trace to replay, compressed with gzip or not: a workload model is fitted to its first 60 "
+       "% and every policy is "
        "measured on its last 40 %. Without it, workloads come from --model",
        "FILE"},
-      {"format", "columns of the trace: muri (the Philly virtual-cluster CSVs) or openb (pod lists)"},
+      {"format", lab::detail::kFormatHelp, "FORMAT"},
       {"model",
        "workload model (JSON, written by `mara-lab trace --fit`) to generate jobs from when there is no "
        "--trace; empty: the Philly model that ships with mara",
@@ -155,8 +172,11 @@ struct mara::Descriptions<lab::CompareOptions> {
 template <>
 struct mara::Descriptions<lab::TuneOptions> {
   static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
-      {"trace", "CSV file of a trace: the workload model to tune on is fitted to its first 60 %", "FILE"},
-      {"format", "columns of the trace: muri (the Philly virtual-cluster CSVs) or openb (pod lists)"},
+      {"trace",
+       "file of a trace, compressed with gzip or not: the workload model to tune on is fitted to its first "
+       "60 %",
+       "FILE"},
+      {"format", lab::detail::kFormatHelp, "FORMAT"},
       {"model",
        "workload model (JSON) to tune on when there is no --trace; empty: the Philly model that ships",
        "FILE"},
@@ -179,9 +199,16 @@ struct mara::Descriptions<lab::TuneOptions> {
 template <>
 struct mara::Descriptions<lab::TraceOptions> {
   static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
-      {"file", "CSV file of the trace", "FILE"},
-      {"format", "columns of the trace: muri (the Philly virtual-cluster CSVs) or openb (pod lists)"},
+      {"file", "file of the trace; may be compressed with gzip", "FILE"},
+      {"format", lab::detail::kFormatHelp, "FORMAT"},
+      {"throughputs",
+       "table of measured throughputs (simulation_throughputs.json of Gavel), from which the run times of a "
+       "gavel trace on a v100 follow",
+       "FILE"},
       {"fit", "fit a workload model to the trace and write it to this file (JSON)", "OUT.json"},
+      {"out",
+       "folder for figures of arrivals, run times, GPUs and load (SVG); they replace those of an earlier run",
+       "DIR"},
       {"json", "print the summary as one JSON object on stdout"},
   });
 };
@@ -190,4 +217,4 @@ BOOST_HANA_ADAPT_STRUCT(lab::CompareOptions, trace, format, model, cluster, load
                         seed, threads, expert, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::TuneOptions, trace, format, model, cluster, load, iterations, population, seed,
                         threads, expert, out, json);
-BOOST_HANA_ADAPT_STRUCT(lab::TraceOptions, file, format, fit, json);
+BOOST_HANA_ADAPT_STRUCT(lab::TraceOptions, file, format, throughputs, fit, out, json);

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "mara/environment/cluster_environment.hpp"
+#include "mara/interop/gzip.hpp"
 #include "mara/schedule/rules.hpp"
 #include "mara/simulation/metrics.hpp"
 #include "mara/simulation/simulate.hpp"
@@ -21,7 +23,7 @@
 #include "mara/workload/dense_start.hpp"
 #include "mara/workload/fit.hpp"
 #include "mara/workload/generate.hpp"
-#include "mara/workload/read_trace.hpp"
+#include "mara/workload/trace_format.hpp"
 #include "mara/workload/workload_model_json.hpp"
 
 namespace lab {
@@ -34,7 +36,7 @@ inline constexpr int kTypes = 3;
 /// second and GPU of the cluster; 0: as the trace has it on the default cluster.
 struct ScenarioOptions {
   std::string trace;
-  TraceFormat format = TraceFormat::kMuri;
+  std::optional<TraceFormat> format;  ///< empty: guessed from the first line of the trace
   std::string model;    ///< file of a workload model, used when there is no trace; empty: the one that ships
   std::string cluster;  ///< empty: sized for the load
   double load = 0.0;
@@ -103,15 +105,22 @@ inline Result<Cluster> default_cluster(double gpus, double load, Milli largest) 
   return parse_cluster("a100:" + n + "x8,v100:" + n + "x8,t4:" + n + "x8");
 }
 
-/// "file:line" of the row that describes job `id`; the file alone when it is not found.
-inline std::string place_in_trace(const std::string& path, TraceFormat format, std::int64_t id) {
-  auto csv = Csv::open(path);
+/// "file:line" of the row that describes job `id`; the file alone when it is not found, or the format has no
+/// column of ids.
+inline std::string place_in_trace(const std::string& path, std::optional<TraceFormat> format,
+                                  std::int64_t id) {
+  auto text = read_text_file_or_gzip(path);
+  if (!text) return path;
+  if (const auto guessed = guess_trace_format(*text); !format && guessed) format = *guessed;
+  const std::string_view column = format ? id_column(*format) : std::string_view{};
+  if (column.empty()) return path;
+  auto csv = Csv::parse(std::move(*text), path);
   while (csv) {
     const auto row = csv->next();
     if (!row || !*row) break;
-    const std::string_view text = csv->text(format == TraceFormat::kMuri ? "job_id" : "name");
+    const std::string_view field = csv->text(column);
     const std::string_view digits =
-        text.substr(std::min(text.size(), text.find_last_not_of("0123456789") + 1));
+        field.substr(std::min(field.size(), field.find_last_not_of("0123456789") + 1));
     std::int64_t value = -1;
     std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (value == id) return path + ":" + std::to_string(csv->line());
@@ -141,7 +150,7 @@ inline Result<Scenario> make_scenario(const ScenarioOptions& options) {
   Scenario scenario;
   Trace judged, everything;
   if (!options.trace.empty()) {
-    auto read = read_trace(options.trace, options.format);
+    auto read = read_trace_file(options.trace, options.format);
     if (!read) return read.error();
     everything = slice(*read, dense_start(*read), std::numeric_limits<double>::infinity(), true);
     if (!(everything.jobs.back().submit_s > everything.jobs.front().submit_s))

@@ -1,9 +1,8 @@
 // mara-lab trace: what is in a trace, and a workload model fitted to it.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,11 +12,14 @@
 #include "commands.hpp"
 #include "files.hpp"
 #include "format.hpp"
+#include "mara/interop/gzip.hpp"
 #include "mara/math/statistics.hpp"
 #include "mara/simulation/job_log.hpp"
 #include "mara/workload/fit_to_file.hpp"
-#include "mara/workload/read_trace.hpp"
+#include "mara/workload/gavel_throughputs.hpp"
 #include "mara/workload/workload_model_json.hpp"
+#include "trace_figures.hpp"
+#include "trace_summary.hpp"
 
 namespace lab {
 namespace {
@@ -27,30 +29,6 @@ using nlohmann::ordered_json;
 constexpr std::pair<const char*, double> kQuantiles[] = {{"min", 0.0},  {"p10", 0.1},  {"p25", 0.25},
                                                          {"p50", 0.5},  {"p75", 0.75}, {"p90", 0.9},
                                                          {"p99", 0.99}, {"max", 1.0}};
-
-/// What the command finds out about a trace.
-struct TraceSummary {
-  mara::WorkloadSummary workload;
-  mara::SkippedRows skipped;
-  double gpu_hours = 0.0;
-  std::vector<double> durations_s, interarrivals_s, gpus;
-  std::map<std::int64_t, std::size_t> gpu_counts;  ///< jobs by milli-GPU; all fractions under 0
-};
-
-TraceSummary summarise_trace(const mara::Trace& trace) {
-  TraceSummary summary;
-  summary.workload = mara::summarise(trace);
-  summary.skipped = trace.skipped;
-  for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
-    const mara::TraceJob& job = trace.jobs[i];
-    summary.gpu_hours += job.gpus.as_double() * job.duration_s / 3600.0;
-    summary.durations_s.push_back(job.duration_s);
-    summary.gpus.push_back(job.gpus.as_double());
-    if (i > 0) summary.interarrivals_s.push_back(job.submit_s - trace.jobs[i - 1].submit_s);
-    ++summary.gpu_counts[job.gpus.is_whole() ? job.gpus.value : 0];
-  }
-  return summary;
-}
 
 ordered_json quantiles_json(const std::vector<double>& values) {
   ordered_json object = ordered_json::object();
@@ -80,15 +58,43 @@ ordered_json fit_json(const mara::WorkloadModel& model, const std::string& file)
             {"sample_jobs", fit.sample_jobs}}}};
 }
 
-void print_json(const TraceOptions& options, const TraceSummary& summary,
-                const std::optional<mara::WorkloadModel>& model) {
+ordered_json group_json(const JobGroup& group, double all_gpu_hours) {
+  return {{"name", group.name},
+          {"jobs", group.jobs},
+          {"gpu_hours", group.gpu_hours},
+          {"mean_duration_s", group.mean_duration_s()},
+          {"share", group.gpu_hours / all_gpu_hours}};
+}
+
+/// The tenants with most GPU-hours, and the rest as one; null when the trace tells no tenants apart.
+ordered_json tenants_json(const TraceSummary& summary) {
+  if (summary.tenants.empty()) return nullptr;
+  ordered_json top = ordered_json::array();
+  for (std::size_t i = 0; i < std::min(summary.tenants.size(), kShownTenants); ++i)
+    top.push_back(group_json(summary.tenants[i], summary.gpu_hours));
+  ordered_json rest = nullptr;
+  if (summary.tenants.size() > kShownTenants) {
+    rest = group_json(other_tenants(summary), summary.gpu_hours);
+    rest["name"] = nullptr;
+  }
+  return {{"count", summary.tenants.size()}, {"top", top}, {"rest", rest}};
+}
+
+ordered_json classes_json(const TraceSummary& summary) {
+  ordered_json classes = ordered_json::array();
+  for (const JobGroup& group : summary.sla_classes) classes.push_back(group_json(group, summary.gpu_hours));
+  return classes;
+}
+
+void print_json(const TraceOptions& options, mara::TraceFormat format, const TraceSummary& summary,
+                const std::optional<mara::WorkloadModel>& model, const std::vector<std::string>& figures) {
   ordered_json counts = ordered_json::array();
   for (const auto& [milli, jobs] : summary.gpu_counts)
     counts.push_back(
         {{"gpus", milli == 0 ? ordered_json("fraction") : ordered_json(milli / 1000)}, {"jobs", jobs}});
   const mara::WorkloadSummary& w = summary.workload;
   ordered_json object = {{"file", options.file},
-                         {"format", std::string(mara::to_string(options.format))},
+                         {"format", std::string(mara::to_string(format))},
                          {"jobs", w.jobs},
                          {"span_s", w.span_s},
                          {"gpu_hours", summary.gpu_hours},
@@ -99,12 +105,24 @@ void print_json(const TraceOptions& options, const TraceSummary& summary,
                          {"interarrival_s", quantiles_json(summary.interarrivals_s)},
                          {"gpus", quantiles_json(summary.gpus)},
                          {"gpu_counts", counts},
+                         {"with_estimate", summary.estimates},
+                         {"with_deadline", summary.deadlines},
+                         {"with_dependencies", summary.dependent},
+                         {"tenants", tenants_json(summary)},
+                         {"sla_classes", classes_json(summary)},
                          {"skipped",
                           {{"no_gpu", summary.skipped.no_gpu},
                            {"never_scheduled", summary.skipped.never_scheduled},
-                           {"no_duration", summary.skipped.no_duration}}},
+                           {"no_duration", summary.skipped.no_duration},
+                           {"malformed", summary.skipped.malformed}}},
+                         {"figures", figures},
                          {"fit", model ? fit_json(*model, options.fit) : ordered_json(nullptr)}};
   std::printf("%s\n", object.dump(1, ' ', false, ordered_json::error_handler_t::replace).c_str());
+}
+
+/// Three digits below a thousand, then 12.3k.
+std::string hours_text(double gpu_hours) {
+  return gpu_hours < 999.5 ? format_three(gpu_hours) : format_count(gpu_hours);
 }
 
 /// "label" padded to a column, then the value.
@@ -112,20 +130,45 @@ void print_fact(const char* label, const std::string& value) {
   std::printf("%-22s%s\n", label, value.c_str());
 }
 
-void print_text(const TraceOptions& options, const TraceSummary& summary,
-                const std::optional<mara::WorkloadModel>& model) {
+/// Plain text of at most `width` columns for a table.
+std::string cell(const std::string& text, std::size_t width) {
+  std::string out;
+  for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  if (out.empty()) out = "(none)";
+  return out.size() > width ? out.substr(0, width - 3) + "..." : out;
+}
+
+void print_groups(const char* title, const std::vector<JobGroup>& groups, std::size_t shown,
+                  const JobGroup& rest, double all_gpu_hours) {
+  std::printf("\n%-22s%11s%13s%15s%9s\n", title, "jobs", "GPU-hours", "mean duration", "share");
+  const auto row = [&](const std::string& name, const JobGroup& group) {
+    std::printf("%-22s%11zu%13s%15s%9s\n", name.c_str(), group.jobs, hours_text(group.gpu_hours).c_str(),
+                format_duration(group.mean_duration_s()).c_str(),
+                (format_fixed(100.0 * group.gpu_hours / all_gpu_hours, 1) + " %").c_str());
+  };
+  for (std::size_t i = 0; i < std::min(groups.size(), shown); ++i) row(cell(groups[i].name, 21), groups[i]);
+  if (groups.size() > shown) row(std::to_string(groups.size() - shown) + " others", rest);
+}
+
+void print_text(const TraceOptions& options, mara::TraceFormat format, const TraceSummary& summary,
+                const std::optional<mara::WorkloadModel>& model, const std::vector<std::string>& figures) {
   const mara::WorkloadSummary& w = summary.workload;
-  print_fact("trace", options.file + " (" + std::string(mara::to_string(options.format)) + ")");
+  print_fact("trace", options.file + " (" + std::string(mara::to_string(format)) + ")");
   print_fact("jobs", std::to_string(w.jobs));
   print_fact("span", format_duration(w.span_s) + " from the first submission to the last");
-  print_fact("work", format_count(summary.gpu_hours) + " GPU-hours");
+  print_fact("work", hours_text(summary.gpu_hours) + " GPU-hours");
   print_fact("load", format_three(w.load_gpus) + " GPUs busy on average");
   print_fact("largest request", mara::gpus_text(w.largest_request) + " GPUs");
+  for (const auto& [label, jobs] :
+       {std::pair("with an estimate", summary.estimates), std::pair("with a deadline", summary.deadlines),
+        std::pair("waiting for others", summary.dependent)})
+    if (jobs > 0) print_fact(label, std::to_string(jobs) + " jobs");
   std::string skipped = std::to_string(summary.skipped.total());
   if (summary.skipped.total() > 0)
     skipped += " (no GPU: " + std::to_string(summary.skipped.no_gpu) +
                ", never scheduled: " + std::to_string(summary.skipped.never_scheduled) +
-               ", no duration: " + std::to_string(summary.skipped.no_duration) + ")";
+               ", no duration: " + std::to_string(summary.skipped.no_duration) +
+               ", malformed: " + std::to_string(summary.skipped.malformed) + ")";
   print_fact("skipped rows", skipped);
 
   std::printf("\n%-16s", "quantiles");
@@ -151,6 +194,13 @@ void print_text(const TraceOptions& options, const TraceSummary& summary,
     std::printf("%-16s%11zu%11s\n", milli == 0 ? "less than 1" : std::to_string(milli / 1000).c_str(), jobs,
                 share.c_str());
   }
+
+  if (!summary.tenants.empty())
+    print_groups("tenant", summary.tenants, kShownTenants, other_tenants(summary), summary.gpu_hours);
+  if (!summary.sla_classes.empty())
+    print_groups("class of service", summary.sla_classes, summary.sla_classes.size(), {}, summary.gpu_hours);
+  if (!figures.empty()) std::printf("\n");
+  for (const std::string& figure : figures) print_fact("figure", figure);
 
   if (!model) return;
   const mara::GoodnessOfFit& fit = model->fit;
@@ -182,17 +232,48 @@ mara::Status run_trace(const TraceOptions& options) {
     const auto is_model = [](const std::string& path) { return mara::load_workload_model(path).has_value(); };
     if (auto ready = check_target_file(options.fit, "--fit", is_model); !ready) return ready;
   }
-  const auto trace = mara::read_trace(options.file, options.format);
-  if (!trace) return trace.error();
+  if (!options.out.empty())
+    if (auto ready = check_trace_figures(options.out); !ready) return ready;
+  auto text = mara::read_text_file_or_gzip(options.file);
+  if (!text) return text.error();
+  const auto format =
+      options.format ? mara::Result<mara::TraceFormat>(*options.format) : mara::guess_trace_format(*text);
+  if (!format) return mara::Error{format.error().code, options.file + ": " + format.error().message};
+  mara::TraceReadOptions read_options;
+  mara::GavelThroughputs throughputs;
+  if (!options.throughputs.empty()) {
+    const auto measured = mara::read_text_file_or_gzip(options.throughputs);
+    if (!measured) return mara::Error{measured.error().code, "--throughputs: " + measured.error().message};
+    auto table = mara::parse_gavel_throughputs(*measured, options.throughputs);
+    if (!table) return mara::Error{table.error().code, "--throughputs: " + table.error().message};
+    throughputs = std::move(*table);
+    read_options.gavel_throughputs = &throughputs;
+  }
+  const auto trace = mara::parse_trace(std::move(*text), options.file, *format, read_options);
+  if (!trace) {
+    const bool no_table = *format == mara::TraceFormat::kGavel && options.throughputs.empty();
+    return mara::Error{trace.error().code,
+                       trace.error().message + (no_table ? "; name it with --throughputs" : "")};
+  }
   std::optional<mara::WorkloadModel> model;
   if (!options.fit.empty()) {
-    if (auto fitted = mara::fit_to_file(options.file, options.format, options.fit); !fitted) return fitted;
+    if (auto fitted = mara::fit_to_file(*trace, options.file, *format, options.fit); !fitted) return fitted;
     auto loaded = mara::load_workload_model(options.fit);
     if (!loaded) return loaded.error();
     model = std::move(*loaded);
   }
+  std::vector<std::string> figures;
+  if (!options.out.empty()) {
+    auto drawn = draw_trace_figures(*trace, options.out);
+    if (!drawn) return drawn.error();
+    figures = std::move(*drawn);
+  }
   const TraceSummary summary = summarise_trace(*trace);
-  options.json ? print_json(options, summary, model) : print_text(options, summary, model);
+  if (options.json) {
+    print_json(options, *format, summary, model, figures);
+  } else {
+    print_text(options, *format, summary, model, figures);
+  }
   return {};
 }
 

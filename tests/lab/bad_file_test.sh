@@ -34,7 +34,8 @@ refused "model, text for a number" "text.json: key 'arrivals.daily_sigma'" compa
 refused "model, infinite number" "infinite.json: .*1e999" compare --model infinite.json
 refused "model, NaN" "nan.json: not valid JSON" compare --model nan.json
 refused "model, a trace" "good.csv: not valid JSON" compare --model good.csv
-refused "trace, a model" "philly.json:1: " compare --trace "$model"
+refused "trace, a model" "philly.json: format: '{' begins no known format" compare --trace "$model"
+refused "trace, a model in the trace's format" "philly.json:1: " compare --trace "$model" --format muri
 
 theta=0,0,0,0,0,0,0,0,0,0,0,0,0,0,0
 echo "{\"theta\": [$theta, 0], \"command\": \"test\"}" > work/expert.json

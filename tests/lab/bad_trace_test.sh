@@ -26,15 +26,18 @@ field() { # field COLUMN VALUE PATTERN
 
 for command in compare tune; do
   refused "$command: no such file" "^mara-lab $command: absent.csv: no such file" $command --trace absent.csv
-  refused "$command: job_id is missing" "^mara-lab $command: no_header.csv:1: field '[0-9]" $command --trace no_header.csv
+  refused "$command: no header" "^mara-lab $command: no_header.csv: format: '[0-9].*' begins no known format" $command --trace no_header.csv
+  refused "$command: no header, in a known format" "^mara-lab $command: no_header.csv:1: field '[0-9]" \
+    $command --trace no_header.csv --format muri
 done
 refused "trace: no such file" "^mara-lab trace: absent.csv: no such file" trace absent.csv
 refused "trace: a broken row" "^mara-lab trace: long_row.csv:7: 14 fields" trace long_row.csv --fit fitted.json
 refused "directory" "folder: is a directory" compare --trace folder
 refused "empty file" "empty.csv: the file is empty" compare --trace empty.csv
 refused "header only" "header_only.csv: no job" compare --trace header_only.csv
-refused "blank lines only" "blank.csv: the file has no header" compare --trace blank.csv
-refused "binary garbage" "garbage.csv:[0-9]+: " compare --trace garbage.csv
+refused "blank lines only" "blank.csv: format: the file has no header" compare --trace blank.csv
+refused "binary garbage" "garbage.csv: format: .* begins no known format" compare --trace garbage.csv
+refused "binary garbage, in a known format" "garbage.csv:[0-9]+: " compare --trace garbage.csv --format muri
 refused "zero byte" "zero_byte.csv: not a text file .*offset 14" compare --trace zero_byte.csv
 refused "program file" "not a text file" compare --trace "$MARA_LAB"
 refused "one field too many" "long_row.csv:7: 14 fields, the header has 13" compare --trace long_row.csv

@@ -21,7 +21,7 @@ explained() { # explained COMMAND OPTION...: each is followed by an explanation 
 }
 explained compare --trace --format --model --cluster --load --steps --flow-steps --seeds --seed --threads --expert --out --json
 explained tune --trace --format --model --cluster --load --iterations --population --seed --threads --expert --out --json
-explained trace file --format --fit --json
+explained trace file --format --throughputs --fit --out --json
 accepted "--help" --help
 for command in compare tune trace; do
   expect "--help names $command" grep -Eq "^ +$command +[A-Z]" seen/out

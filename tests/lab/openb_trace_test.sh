@@ -18,7 +18,9 @@ expect "compare: every policy finishes every job" awk '
   END { exit policies != 10 }' seen/flat
 expect "compare: shares of a GPU are in jobs.csv" grep -Eq '^mara,.*,0[.][0-9]+,[a-z0-9]+$' work/mara-report/jobs.csv
 expect "compare: pods without a GPU are reported" grep -q "rows of the trace describe no GPU job" work/mara-report/summary.json
-refused "openb with the other reader" "$pods:1: field 'name': unknown column" compare --trace "$pods"
+refused "openb with another reader" "$pods:1: field 'name': unknown column" compare --trace "$pods" --format muri
+refused "a list of nodes" "openb_node_list_gpu_node.csv: format: .* begins an openb node list" \
+  trace "$MARA_TRACES/openb/openb_node_list_gpu_node.csv"
 refused "pods without times" "openb_pod_list_multigpu20.csv:1: field 'gpu_spec': column is missing" \
   compare --trace "$MARA_TRACES/openb/openb_pod_list_multigpu20.csv" --format openb
 finish

@@ -91,5 +91,36 @@ TEST_CASE("muri: bad files are refused") {
                  ": not a text file"));
   CHECK(contains(read_muri("/").error().message, "/: is a directory"));
   CHECK(contains(read_muri("").error().message, ": no such file"));
-  CHECK(mara::parse_trace_format("swf").error().message == "format: must be muri or openb, got 'swf'");
+}
+
+TEST_CASE("muri: run times of Muri's simulator") {
+  const std::string text =
+      "job_id,num_gpu,submit_time,iterations,model_name,duration,iteration_time\n"
+      "0,4,1500,1000,bert,927000,886\n"
+      "1,1,2000,0,dqn,5000,490\n";
+  mara::TraceReadOptions options;
+  const auto logged = mara::parse_muri(text, "f.csv", options);
+  REQUIRE(logged);
+  REQUIRE(logged->jobs.size() == 2);
+  CHECK(logged->jobs[0].duration_s == 927.0);
+  CHECK(logged->jobs[0].steps == 1000.0);
+  options.muri_run_time = mara::MuriRunTime::kIterations;
+  const auto simulated = mara::parse_muri(text, "f.csv", options);
+  REQUIRE(simulated);
+  REQUIRE(simulated->jobs.size() == 1);
+  CHECK(simulated->skipped.no_duration == 1);
+  CHECK(simulated->jobs[0].submit_s == 1.5);
+  CHECK(simulated->jobs[0].duration_s == 1000.0 * (886.0 * 1.015 / 1000.0));
+
+  const auto bad = [&](const std::string& csv) {
+    return mara::parse_muri(csv, "f.csv", options).error().message;
+  };
+  CHECK(bad("job_id,num_gpu,submit_time,duration,iterations\n0,1,0,1,1\n") ==
+        "f.csv:1: field 'iteration_time': column is missing");
+  CHECK(bad("job_id,num_gpu,submit_time,duration,iterations,iteration_time\n0,1,0,1,1,nan\n") ==
+        "f.csv:2: field 'iteration_time': value 'nan' is not finite");
+  CHECK(bad("job_id,num_gpu,submit_time,duration,iterations,iteration_time\n0,1,0,1,-1,1\n") ==
+        "f.csv:2: field 'iterations': value '-1' is below 0");
+  CHECK(bad("job_id,num_gpu,submit_time,duration,iterations,iteration_time\n0,1,0,1,1e15,1e9\n") ==
+        "f.csv:2: field 'iterations': value '1e15' makes the run time too long");
 }

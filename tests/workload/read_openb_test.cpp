@@ -37,9 +37,10 @@ TEST_CASE("openb pods become jobs; rows without a run are skipped and counted") 
   REQUIRE(trace);
   REQUIRE(trace->jobs.size() == 2);
   CHECK(trace->skipped == mara::SkippedRows{1, 1, 2});
+  CHECK(trace->sla_classes == std::vector<std::string>{"Guaranteed", "BE"});  // by first use
   const mara::TraceJob expected_first{1, 10.0, 60.0, Milli{8000}, "", "", Milli{12000}, 16384, 3, 0};
-  const mara::TraceJob expected_second{5,           50.0,  120.0, Milli{460}, "", "T4|V100M16",
-                                       Milli{6000}, 12288, 0,     0};
+  mara::TraceJob expected_second{5, 50.0, 120.0, Milli{460}, "", "T4|V100M16", Milli{6000}, 12288, 0, 0};
+  expected_second.sla = 1;
   CHECK(trace->jobs[0] == expected_first);
   CHECK(trace->jobs[1] == expected_second);
 }
@@ -68,6 +69,44 @@ TEST_CASE("openb: bad rows are refused with line, field and value") {
         "input.csv:3: field 'deletion_time': value '' is not a whole number");
   CHECK(refused("p1,1,1,1,1000,,LS,Running,0,100,nan") ==
         "input.csv:3: field 'scheduled_time': value 'nan' is not a whole number");
+}
+
+TEST_CASE("openb: pods without GPU are kept when asked for") {
+  mara::TraceReadOptions options;
+  options.keep_cpu_jobs = true;
+  const auto trace = mara::parse_openb(kHeader +
+                                           "p1,1000,1024,0,0,,LS,Running,0,100,10\n"
+                                           "p2,0,1024,0,0,,LS,Running,0,100,10\n",
+                                       "f.csv", options);
+  REQUIRE(trace);
+  REQUIRE(trace->jobs.size() == 1);
+  CHECK(trace->jobs[0].gpus == Milli{0});
+  CHECK(trace->jobs[0].cpu == Milli{1000});
+  CHECK(trace->skipped.no_gpu == 1);
+}
+
+TEST_CASE("openb: any pod list gives what the pods ask for") {
+  const auto five = mara::parse_openb_pods(
+      "name,cpu_milli,memory_mib,num_gpu,gpu_milli\nb,12000,16384,2,1000\na,1,2,1,460\nc,3,4,0,0\n", "f.csv");
+  REQUIRE(five);
+  REQUIRE(five->size() == 3);
+  CHECK((*five)[0] == mara::PodRequest{"b", 12000, 16384, 2, 1000, ""});
+  CHECK((*five)[1] == mara::PodRequest{"a", 1, 2, 1, 460, ""});
+  CHECK((*five)[2] == mara::PodRequest{"c", 3, 4, 0, 0, ""});
+  const auto full = mara::parse_openb_pods(kHeader + "p,1,2,1,1000,T4|G2,LS,Pending,0,100,\n", "f.csv");
+  REQUIRE(full);
+  CHECK((*full)[0] == mara::PodRequest{"p", 1, 2, 1, 1000, "T4|G2"});
+
+  const auto bad = [](const std::string& rows) {
+    return mara::parse_openb_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli\n" + rows, "f.csv")
+        .error()
+        .message;
+  };
+  CHECK(bad("a,1,1,1,1000\na,1,1,1,1000\n") == "f.csv:3: field 'name': value 'a' appears twice");
+  CHECK(bad("a,1,1,2,500\n") == "f.csv:2: field 'gpu_milli': value '500' is a share, but num_gpu is above 1");
+  CHECK(bad("a,1,inf,1,500\n") == "f.csv:2: field 'memory_mib': value 'inf' is not a whole number");
+  CHECK(bad("a,1,1,1,-1\n") == "f.csv:2: field 'gpu_milli': value '-1' is below 0");
+  CHECK(bad("") == "f.csv: no pod in the file");
 }
 
 TEST_CASE("openb: the list without times is refused for its missing column") {
@@ -100,6 +139,21 @@ TEST_CASE("openb nodes become a cluster with the exact number of GPUs") {
   CHECK(cluster->types[2].gpus_per_node == 2);
   CHECK(cluster->types[2].nodes == 3);
   CHECK(cluster->types[2].memory_mib_per_node == (262144 + 393216) / 3);
+}
+
+TEST_CASE("openb node lists keep every node") {
+  const auto nodes = mara::parse_openb_node_list(
+      "sn,cpu_milli,memory_mib,gpu,model\r\nn1,64000,262144,2,T4\r\nn0,32000,131072,0,\r\n", "f.csv");
+  REQUIRE(nodes);
+  REQUIRE(nodes->size() == 2);
+  CHECK((*nodes)[0] == mara::OpenbNode{"n1", 64000, 262144, 2, "T4"});
+  CHECK((*nodes)[1] == mara::OpenbNode{"n0", 32000, 131072, 0, ""});
+  const auto bad = [](const std::string& rows) {
+    return mara::parse_openb_node_list("sn,cpu_milli,memory_mib,gpu,model\n" + rows, "f.csv").error().message;
+  };
+  CHECK(bad("n,1,1,1,T4\nn,1,1,1,T4\n") == "f.csv:3: field 'sn': value 'n' appears twice");
+  CHECK(bad("n,1,1,2000,T4\n") == "f.csv:2: field 'gpu': value '2000' is above 1024");
+  CHECK(bad("") == "f.csv: no node in the file");
 }
 
 TEST_CASE("openb nodes: bad lists") {

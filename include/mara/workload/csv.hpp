@@ -1,8 +1,6 @@
 #pragma once
 // Comma-separated files with a header row: fields by column name, every error with file, line and field.
 
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -13,18 +11,24 @@
 
 #include "mara/core/file.hpp"
 #include "mara/core/result.hpp"
+#include "mara/workload/read_field.hpp"
 
 namespace mara {
 
-/// Reads a whole text file. Errors: kIo for what is missing, a directory or unreadable; kParse for an empty
-/// file or one with NUL bytes (not text).
+/// Success for text; kParse, naming the file, when it is empty or has NUL bytes.
+inline Status check_text(std::string_view text, const std::string& name) {
+  if (text.empty()) return Error{ErrorCode::kParse, name + ": the file is empty"};
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos)
+    return Error{ErrorCode::kParse,
+                 name + ": not a text file (zero byte at offset " + std::to_string(nul) + ")"};
+  return {};
+}
+
+/// Reads a whole text file. Errors: kIo for what is missing, a directory or unreadable; those of check_text.
 inline Result<std::string> read_text_file(const std::string& path) {
   std::string text;
   if (const Status read = read_file(path, text); !read) return read.error();
-  if (text.empty()) return Error{ErrorCode::kParse, path + ": the file is empty"};
-  if (const auto nul = text.find('\0'); nul != std::string::npos)
-    return Error{ErrorCode::kParse,
-                 path + ": not a text file (zero byte at offset " + std::to_string(nul) + ")"};
+  if (const Status sound = check_text(text, path); !sound) return sound.error();
   return text;
 }
 
@@ -51,7 +55,7 @@ class Csv {
       const std::string& column = csv.header_[i];
       if (column.empty()) return csv.error("", "empty name of column " + std::to_string(i + 1));
       for (std::size_t j = 0; j < i; ++j)
-        if (csv.header_[j] == column) return csv.error(printable(column), "column appears twice");
+        if (csv.header_[j] == column) return csv.error(detail::printable(column), "column appears twice");
     }
     return csv;
   }
@@ -64,7 +68,7 @@ class Csv {
       bool known = false;
       for (auto name : required) known = known || name == column;
       for (auto name : optional) known = known || name == column;
-      if (!known) return error(printable(column), "unknown column");
+      if (!known) return error(detail::printable(column), "unknown column");
     }
     for (auto name : required)
       if (column(name) < 0) return error(name, "column is missing");
@@ -97,64 +101,34 @@ class Csv {
     return i < 0 ? std::string_view{} : std::string_view{row_[static_cast<std::size_t>(i)]};
   }
 
-  /// Field as a number in [low, high]. Errors: kParse (not a number), kNumerical (NaN, infinite),
-  /// kInvalidArgument (out of range), each naming file, line, field and value.
+  /// Field as a number in [low, high]. Errors: those of field_number, naming file, line, field and value.
   Result<double> number(std::string_view name, double low, double high) const {
-    const std::string_view field = text(name);
-    double value = 0.0;
-    const auto [end, ec] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (ec == std::errc::result_out_of_range)
-      return bad(name, "is out of range", ErrorCode::kInvalidArgument);
-    if (ec != std::errc{} || end != field.data() + field.size())
-      return bad(name, "is not a number", ErrorCode::kParse);
-    if (!std::isfinite(value)) return bad(name, "is not finite", ErrorCode::kNumerical);
-    if (value < low) return bad(name, "is below " + short_number(low), ErrorCode::kInvalidArgument);
-    if (value > high) return bad(name, "is above " + short_number(high), ErrorCode::kInvalidArgument);
-    return value;
+    return field_number(place(name), text(name), low, high);
   }
 
   /// Field as a whole number in [low, high]. Errors as number().
   Result<std::int64_t> integer(std::string_view name, std::int64_t low, std::int64_t high) const {
-    const std::string_view field = text(name);
-    std::int64_t value = 0;
-    const auto [end, ec] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (ec == std::errc::result_out_of_range)
-      return bad(name, "is out of range", ErrorCode::kInvalidArgument);
-    if (ec != std::errc{} || end != field.data() + field.size())
-      return bad(name, "is not a whole number", ErrorCode::kParse);
-    if (value < low) return bad(name, "is below " + std::to_string(low), ErrorCode::kInvalidArgument);
-    if (value > high) return bad(name, "is above " + std::to_string(high), ErrorCode::kInvalidArgument);
-    return value;
+    return field_integer(place(name), text(name), low, high);
   }
+
+  /// Where a field of the present row stands.
+  FieldPlace place(std::string_view name) const noexcept { return {name_, line_, name}; }
 
   /// An error about a field of the present row: "file:line: field 'name': value 'v' what".
   Error bad(std::string_view name, const std::string& what,
             ErrorCode code = ErrorCode::kInvalidArgument) const {
-    return error(name, "value '" + printable(text(name)) + "' " + what, code);
+    return bad_field(place(name), text(name), what, code);
   }
 
   /// An error about the present row: "file:line: field 'name': what".
   Error error(std::string_view name, const std::string& what, ErrorCode code = ErrorCode::kParse) const {
-    return Error{code, position_text() + ": field '" + std::string(name) + "': " + what};
+    return field_error(place(name), what, code);
   }
 
  private:
   Csv(std::string text, std::string name) : text_(std::move(text)), name_(std::move(name)) {}
 
   std::string position_text() const { return name_ + ":" + std::to_string(line_); }
-
-  static std::string short_number(double value) {
-    char buffer[32];
-    const auto done = std::to_chars(buffer, buffer + sizeof buffer, value);
-    return std::string(buffer, done.ptr);
-  }
-
-  // A message stays one short line of plain text whatever the file holds.
-  static std::string printable(std::string_view field) {
-    std::string out;
-    for (const char c : field.substr(0, 40)) out += (c < ' ' || c > '~') ? '?' : c;
-    return field.size() > 40 ? out + "..." : out;
-  }
 
   bool at_line_end() const noexcept {
     return position_ >= text_.size() || text_[position_] == '\n' ||

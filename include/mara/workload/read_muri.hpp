@@ -1,30 +1,30 @@
 #pragma once
-// Reader for the Philly virtual-cluster CSVs in the form published with Muri (SIGCOMM'22).
+// Reader for the Philly virtual-cluster CSVs in the form published with Muri (Zhao et al., SIGCOMM'22).
 
-#include <algorithm>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "mara/core/result.hpp"
 #include "mara/workload/csv.hpp"
+#include "mara/workload/read_options.hpp"
 #include "mara/workload/trace.hpp"
 
 namespace mara {
 
 /// Reads a Muri CSV: columns `job_id`, `num_gpu`, `submit_time` (ms), `duration` (ms) are required;
-/// `model_name` and `priority` are used when present; the profile columns (`iterations`, `batch_size`,
-/// `interval`, `iteration_time`, `resource_time_0..2`) are accepted and not used. `duration`, the run time
-/// that Philly logged, is taken as the run time on `num_gpu` GPUs. (Muri's own simulator uses iterations x
-/// iteration time instead.) `num_gpu` must be a power of two, as Muri's cluster demands. Rows with duration 0
+/// `model_name`, `priority` and `iterations` (steps) are used when present; the other profile columns
+/// (`batch_size`, `interval`, `iteration_time`, `resource_time_0..2`) are accepted. The run time on `num_gpu`
+/// GPUs is `duration`, which Philly logged; with `muri_run_time` kIterations, which needs the columns
+/// `iterations` and `iteration_time` (ms), it is iterations x (iteration_time x 1.015 / 1000) s, as Muri's
+/// own simulator has it. `num_gpu` must be a power of two, as Muri's cluster demands. Rows with run time 0
 /// are skipped and counted. Jobs are sorted stably by submission. Errors (file, line, field and value in the
 /// message): unknown, missing or repeated column; text that is no number; NaN, infinite, negative or absurd
-/// (> 1e13 ms) time; num_gpu <= 0, > 65536 or no power of two; repeated job_id; no job at all; and those of
-/// read_text_file.
-inline Result<Trace> read_muri(const std::string& path) {
+/// (> 1e13 ms) time; num_gpu <= 0, > 65536 or no power of two; repeated job_id; no job at all.
+inline Result<Trace> parse_muri(std::string text, const std::string& name,
+                                const TraceReadOptions& options = {}) {
   constexpr double kMaxMs = 1e13;
-  auto opened = Csv::open(path);
+  auto opened = Csv::parse(std::move(text), name);
   if (!opened) return opened.error();
   Csv& csv = *opened;
   if (auto ok =
@@ -33,45 +33,47 @@ inline Result<Trace> read_muri(const std::string& path) {
                               "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2"});
       !ok)
     return ok.error();
+  const bool by_iterations = options.muri_run_time == MuriRunTime::kIterations;
+  for (const char* column : {"iterations", "iteration_time"})
+    if (by_iterations && csv.column(column) < 0) return csv.error(column, "column is missing");
 
-  Trace trace;
-  trace.source = file_name(path);
-  std::set<std::int64_t> seen;
+  detail::TraceBuilder trace(name, options);
   for (;;) {
-    auto row = csv.next();
+    const auto row = csv.next();
     if (!row) return row.error();
     if (!*row) break;
-    auto id = csv.integer("job_id", 0, INT64_MAX);
-    if (!id) return id.error();
-    auto gpus = csv.integer("num_gpu", 1, 65536);
-    if (!gpus) return gpus.error();
-    if ((*gpus & (*gpus - 1)) != 0) return csv.bad("num_gpu", "is not a power of two");
-    auto submit = csv.number("submit_time", 0.0, kMaxMs);
-    if (!submit) return submit.error();
-    auto duration = csv.number("duration", 0.0, kMaxMs);
-    if (!duration) return duration.error();
+    FieldReader fields(csv);
     TraceJob job;
-    if (csv.column("priority") >= 0) {
-      auto priority = csv.integer("priority", 0, 1'000'000);
-      if (!priority) return priority.error();
-      job.priority = static_cast<int>(*priority);
+    job.id = fields.integer("job_id", 0, INT64_MAX);
+    const std::int64_t gpus = fields.integer("num_gpu", 1, 65536);
+    if ((gpus & (gpus - 1)) != 0) fields.refuse("num_gpu", "is not a power of two");
+    job.submit_s = fields.number("submit_time", 0.0, kMaxMs) / 1000.0;
+    job.duration_s = fields.number("duration", 0.0, kMaxMs) / 1000.0;
+    if (csv.column("priority") >= 0)
+      job.priority = static_cast<int>(fields.integer("priority", 0, 1'000'000));
+    if (csv.column("iterations") >= 0) job.steps = fields.number("iterations", 0.0, 1e15);
+    if (by_iterations) {
+      job.duration_s = job.steps * (fields.number("iteration_time", 0.0, 1e9) * 1.015 / 1000.0);
+      if (job.duration_s > 1e12) fields.refuse("iterations", "makes the run time too long");
     }
-    if (!seen.insert(*id).second) return csv.bad("job_id", "appears twice");
-    job.id = *id;
-    job.submit_s = *submit / 1000.0;
-    job.duration_s = *duration / 1000.0;
-    job.gpus = Milli::whole(*gpus);
+    if (fields.error()) return *fields.error();
+    if (!trace.new_id(job.id)) return csv.bad("job_id", "appears twice");
+    job.gpus = Milli::whole(gpus);
     job.model = std::string(csv.text("model_name"));
     if (job.duration_s > 0.0) {
-      trace.jobs.push_back(std::move(job));
+      trace.add(std::move(job));
     } else {
-      ++trace.skipped.no_duration;
+      ++trace.skipped().no_duration;
     }
   }
-  if (trace.jobs.empty()) return Error{ErrorCode::kParse, path + ": no job in the file"};
-  std::stable_sort(trace.jobs.begin(), trace.jobs.end(),
-                   [](const TraceJob& a, const TraceJob& b) { return a.submit_s < b.submit_s; });
-  return trace;
+  return trace.finish();
+}
+
+/// parse_muri of a file. Errors: also those of read_text_file.
+inline Result<Trace> read_muri(const std::string& path, const TraceReadOptions& options = {}) {
+  auto text = read_text_file(path);
+  if (!text) return text.error();
+  return parse_muri(std::move(*text), path, options);
 }
 
 }  // namespace mara

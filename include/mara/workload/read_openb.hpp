@@ -1,38 +1,101 @@
 #pragma once
-// Readers for the Alibaba GPU cluster trace of 2023 ("openb"; Weng et al., "Beware of fragmentation",
-// ATC'23).
+// Readers for the pod lists of the Alibaba GPU cluster trace of 2023 ("openb"; Weng et al., "Beware of
+// fragmentation", ATC'23); the node lists are read by read_openb_nodes.hpp.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
-#include <map>
-#include <numeric>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "mara/cluster/cluster.hpp"
-#include "mara/cluster/cluster_text.hpp"
 #include "mara/core/result.hpp"
 #include "mara/workload/csv.hpp"
-#include "mara/workload/device_profile.hpp"
+#include "mara/workload/read_openb_nodes.hpp"
+#include "mara/workload/read_options.hpp"
 #include "mara/workload/trace.hpp"
 
 namespace mara {
 
+/// What a pod of an openb pod list asks for, without its times: the input of studies of placement.
+struct PodRequest {
+  std::string name;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;
+  int num_gpu = 0;
+  int gpu_milli = 0;     ///< of each GPU, 1..1000; below 1000 only with one GPU; 0 without GPU
+  std::string gpu_spec;  ///< GPU types it may use, separated by '|'; empty: any
+
+  friend bool operator==(const PodRequest&, const PodRequest&) = default;
+};
+
+namespace detail {
+
+/// The columns that all pod lists have, of the present row.
+inline PodRequest pod_request(const Csv& csv, FieldReader<Csv>& fields) {
+  PodRequest pod;
+  pod.name = std::string(csv.text("name"));
+  pod.cpu_milli = fields.integer("cpu_milli", 0, 1'000'000'000);
+  pod.memory_mib = fields.integer("memory_mib", 0, 1'000'000'000);
+  pod.num_gpu = static_cast<int>(fields.integer("num_gpu", 0, 65536));
+  pod.gpu_milli = static_cast<int>(fields.integer("gpu_milli", 0, 1000));
+  pod.gpu_spec = std::string(csv.text("gpu_spec"));
+  if (pod.num_gpu > 1 && pod.gpu_milli != 1000 && pod.gpu_milli != 0)
+    fields.refuse("gpu_milli", "is a share, but num_gpu is above 1");
+  if (pod.num_gpu == 0 || pod.gpu_milli == 0) pod.num_gpu = pod.gpu_milli = 0;
+  return pod;
+}
+
+}  // namespace detail
+
+/// Reads any openb pod list for what the pods ask: columns `name`, `cpu_milli`, `memory_mib`, `num_gpu` and
+/// `gpu_milli`, and `gpu_spec` when present; those of times and phases are not used. Every row in the order
+/// of the file, pods without GPU and pods that were never scheduled included. Errors (file, line, field and
+/// value in the message): unknown, missing or repeated column; text that is no whole number; negative or
+/// absurd
+/// (> 1e9) values; gpu_milli above 1000, or below 1000 with several GPUs; repeated name; no pod at all.
+inline Result<std::vector<PodRequest>> parse_openb_pods(std::string text, const std::string& name) {
+  auto opened = Csv::parse(std::move(text), name);
+  if (!opened) return opened.error();
+  Csv& csv = *opened;
+  if (auto ok = csv.expect_columns(
+          {"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"},
+          {"gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time"});
+      !ok)
+    return ok.error();
+  std::vector<PodRequest> pods;
+  std::set<std::string> names;
+  for (;;) {
+    const auto row = csv.next();
+    if (!row) return row.error();
+    if (!*row) break;
+    FieldReader fields(csv);
+    PodRequest pod = detail::pod_request(csv, fields);
+    if (fields.error()) return *fields.error();
+    if (!names.insert(pod.name).second) return csv.bad("name", "appears twice");
+    pods.push_back(std::move(pod));
+  }
+  if (pods.empty()) return Error{ErrorCode::kParse, name + ": no pod in the file"};
+  return pods;
+}
+
 /// Reads an openb pod list (the files with the columns `gpu_spec`, `qos`, `pod_phase`, `creation_time`,
 /// `deletion_time`, `scheduled_time`). One pod is one job: submitted at its creation, running from
 /// `scheduled_time` to `deletion_time`, GPUs = num_gpu x gpu_milli, `gpu_spec` as the allowed types, id = the
-/// number that ends its name, priority by class of service: BE 0, Burstable 1, LS 2, Guaranteed 3. The time
-/// axis is the file's. Pods without GPU, never scheduled, or with deletion <= scheduled are skipped and
-/// counted. Errors (file, line, field and value in the message): unknown, missing or repeated column (the
-/// multigpu20 file has no times and is refused for its missing column); text that is no whole number;
-/// negative values; gpu_milli above 1000, or below 1000 with several GPUs; unknown qos; repeated name; no job
-/// at all; and those of read_text_file.
-inline Result<Trace> read_openb(const std::string& path) {
+/// number that ends its name, `qos` as the class of service, and priority by it: BE 0, Burstable 1, LS 2,
+/// Guaranteed 3. The time axis is the file's. Pods without GPU (unless `keep_cpu_jobs`), never scheduled, or
+/// with deletion <= scheduled are skipped and counted. Errors (file, line, field and value in the message):
+/// unknown, missing or repeated column (the multigpu20 file has no times and is refused for its missing
+/// column); text that is no whole number; negative values; gpu_milli above 1000, or below 1000 with several
+/// GPUs; unknown qos; repeated name; no job at all.
+inline Result<Trace> parse_openb(std::string text, const std::string& name,
+                                 const TraceReadOptions& options = {}) {
   constexpr std::int64_t kMaxSeconds = 10'000'000'000;
-  auto opened = Csv::open(path);
+  constexpr auto kClasses = std::to_array<std::string_view>({"BE", "Burstable", "LS", "Guaranteed"});
+  auto opened = Csv::parse(std::move(text), name);
   if (!opened) return opened.error();
   Csv& csv = *opened;
   if (auto ok = csv.expect_columns({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec",
@@ -41,130 +104,62 @@ inline Result<Trace> read_openb(const std::string& path) {
       !ok)
     return ok.error();
 
-  Trace trace;
-  trace.source = file_name(path);
-  std::set<std::int64_t> seen;
+  detail::TraceBuilder trace(name, options);
   for (;;) {
-    auto row = csv.next();
+    const auto row = csv.next();
     if (!row) return row.error();
     if (!*row) break;
     TraceJob job;
-
-    const std::string_view name = csv.text("name");
+    const std::string_view pod_name = csv.text("name");
     const std::string_view digits =
-        name.substr(std::min(name.size(), name.find_last_not_of("0123456789") + 1));
+        pod_name.substr(std::min(pod_name.size(), pod_name.find_last_not_of("0123456789") + 1));
     if (digits.empty() ||
         std::from_chars(digits.data(), digits.data() + digits.size(), job.id).ec != std::errc{})
       return csv.bad("name", "does not end in a number");
-    if (!seen.insert(job.id).second) return csv.bad("name", "appears twice");
+    if (!trace.new_id(job.id)) return csv.bad("name", "appears twice");
 
-    auto cpu = csv.integer("cpu_milli", 0, 1'000'000'000);
-    if (!cpu) return cpu.error();
-    auto memory = csv.integer("memory_mib", 0, 1'000'000'000);
-    if (!memory) return memory.error();
-    auto gpus = csv.integer("num_gpu", 0, 65536);
-    if (!gpus) return gpus.error();
-    auto share = csv.integer("gpu_milli", 0, 1000);
-    if (!share) return share.error();
-    auto created = csv.integer("creation_time", 0, kMaxSeconds);
-    if (!created) return created.error();
-    auto deleted = csv.integer("deletion_time", 0, kMaxSeconds);
-    if (!deleted) return deleted.error();
+    FieldReader fields(csv);
+    PodRequest pod = detail::pod_request(csv, fields);
+    const std::int64_t created = fields.integer("creation_time", 0, kMaxSeconds);
+    const std::int64_t deleted = fields.integer("deletion_time", 0, kMaxSeconds);
+    const std::int64_t scheduled = fields.integer_or("scheduled_time", 0, kMaxSeconds, -1);
+    const auto found = std::find(kClasses.begin(), kClasses.end(), csv.text("qos"));
+    if (found == kClasses.end()) fields.refuse("qos", "is not one of BE, Burstable, LS, Guaranteed");
+    if (fields.error()) return *fields.error();
 
-    const std::string_view qos = csv.text("qos");
-    constexpr std::string_view kClasses[] = {"BE", "Burstable", "LS", "Guaranteed"};
-    const auto found = std::find(std::begin(kClasses), std::end(kClasses), qos);
-    if (found == std::end(kClasses)) return csv.bad("qos", "is not one of BE, Burstable, LS, Guaranteed");
-
-    if (*gpus == 0 || *share == 0) {
-      ++trace.skipped.no_gpu;
-      continue;
+    if (pod.num_gpu == 0 && (!options.keep_cpu_jobs || pod.cpu_milli == 0)) {
+      ++trace.skipped().no_gpu;
+    } else if (scheduled < 0) {
+      ++trace.skipped().never_scheduled;
+    } else if (deleted <= scheduled) {
+      ++trace.skipped().no_duration;
+    } else {
+      job.submit_s = static_cast<double>(created);
+      job.duration_s = static_cast<double>(deleted - scheduled);
+      job.gpus = Milli{std::int64_t{pod.num_gpu} * pod.gpu_milli};
+      job.allowed_types = std::move(pod.gpu_spec);
+      job.cpu = Milli{pod.cpu_milli};
+      job.memory_mib = pod.memory_mib;
+      job.priority = static_cast<int>(found - kClasses.begin());
+      job.sla = trace.sla(*found);
+      trace.add(std::move(job));
     }
-    if (*gpus > 1 && *share != 1000) return csv.bad("gpu_milli", "is a share, but num_gpu is above 1");
-    if (csv.text("scheduled_time").empty()) {
-      ++trace.skipped.never_scheduled;
-      continue;
-    }
-    auto scheduled = csv.integer("scheduled_time", 0, kMaxSeconds);
-    if (!scheduled) return scheduled.error();
-    if (*deleted <= *scheduled) {
-      ++trace.skipped.no_duration;
-      continue;
-    }
-    job.submit_s = static_cast<double>(*created);
-    job.duration_s = static_cast<double>(*deleted - *scheduled);
-    job.gpus = Milli{*gpus * *share};
-    job.allowed_types = std::string(csv.text("gpu_spec"));
-    job.cpu = Milli{*cpu};
-    job.memory_mib = *memory;
-    job.priority = static_cast<int>(found - std::begin(kClasses));
-    trace.jobs.push_back(std::move(job));
   }
-  if (trace.jobs.empty()) return Error{ErrorCode::kParse, path + ": no job in the file"};
-  std::stable_sort(trace.jobs.begin(), trace.jobs.end(),
-                   [](const TraceJob& a, const TraceJob& b) { return a.submit_s < b.submit_s; });
-  return trace;
+  return trace.finish();
 }
 
-/// Reads an openb node list into a Cluster: one GpuType per `model`, named in lower case, fastest first by
-/// the relative speeds of device_profile.hpp (equal speeds by name). Nodes without GPU are left out. Nodes of
-/// one type differ in size in this trace while GpuType is uniform, so a type's GPUs are dealt into equal
-/// nodes of g GPUs, g = the greatest common divisor of its nodes' GPU counts: the number of GPUs is exact,
-/// host CPU and memory are the type's totals, rounded down per node. Device memory is that of parse_cluster.
-/// Errors: as read_openb; kInvalidArgument for a GPU node without model or with one that has no profile, and
-/// for more than kMaxGpuTypes types.
-inline Result<Cluster> read_openb_nodes(const std::string& path) {
-  auto opened = Csv::open(path);
-  if (!opened) return opened.error();
-  Csv& csv = *opened;
-  if (auto ok = csv.expect_columns({"sn", "cpu_milli", "memory_mib", "gpu", "model"}, {}); !ok)
-    return ok.error();
+/// parse_openb of a file. Errors: also those of read_text_file.
+inline Result<Trace> read_openb(const std::string& path, const TraceReadOptions& options = {}) {
+  auto text = read_text_file(path);
+  if (!text) return text.error();
+  return parse_openb(std::move(*text), path, options);
+}
 
-  struct Pool {
-    std::int64_t gpus = 0, common = 0, cpu = 0, memory = 0;
-  };
-  std::map<std::string, Pool> pools;
-  for (;;) {
-    auto row = csv.next();
-    if (!row) return row.error();
-    if (!*row) break;
-    auto cpu = csv.integer("cpu_milli", 0, 1'000'000'000);
-    if (!cpu) return cpu.error();
-    auto memory = csv.integer("memory_mib", 0, 1'000'000'000);
-    if (!memory) return memory.error();
-    auto gpus = csv.integer("gpu", 0, 1024);
-    if (!gpus) return gpus.error();
-    if (*gpus == 0) continue;
-    const std::string type = lower_case(csv.text("model"));
-    if (type.empty()) return csv.bad("model", "is empty on a node with GPUs");
-    if (find_device(type) == nullptr || detail::known_gpu_memory(type) < 0)
-      return csv.bad("model", "is not a known GPU type");
-    Pool& pool = pools[type];
-    pool.gpus += *gpus;
-    pool.common = std::gcd(pool.common, *gpus);
-    pool.cpu += *cpu;
-    pool.memory += *memory;
-    if (pool.gpus > 1'000'000'000) return csv.bad("gpu", "makes the sum too large");
-  }
-  if (pools.empty()) return Error{ErrorCode::kParse, path + ": no node with a GPU in the file"};
-  if (pools.size() > static_cast<std::size_t>(kMaxGpuTypes))
-    return Error{ErrorCode::kInvalidArgument, path + ": field 'model': " + std::to_string(pools.size()) +
-                                                  " GPU types, at most " + std::to_string(kMaxGpuTypes)};
-  Cluster cluster;
-  for (const auto& [name, pool] : pools) {
-    GpuType type;
-    type.name = name;
-    type.gpus_per_node = static_cast<int>(pool.common);
-    type.nodes = static_cast<int>(pool.gpus / pool.common);
-    type.gpu_memory_mib = detail::known_gpu_memory(name);
-    type.cpu_per_node = Milli{pool.cpu / type.nodes};
-    type.memory_mib_per_node = pool.memory / type.nodes;
-    cluster.types.push_back(std::move(type));
-  }
-  std::stable_sort(cluster.types.begin(), cluster.types.end(), [](const GpuType& a, const GpuType& b) {
-    return mean_speed(*find_device(a.name)) > mean_speed(*find_device(b.name));
-  });
-  return cluster;
+/// parse_openb_pods of a file. Errors: also those of read_text_file.
+inline Result<std::vector<PodRequest>> read_openb_pods(const std::string& path) {
+  auto text = read_text_file(path);
+  if (!text) return text.error();
+  return parse_openb_pods(std::move(*text), path);
 }
 
 }  // namespace mara

@@ -1,0 +1,269 @@
+#pragma once
+// From a trace to jobs of fixed size for the node-level engine.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mara/cluster/placement.hpp"
+#include "mara/cluster/platform.hpp"
+#include "mara/core/check_finite.hpp"
+#include "mara/core/result.hpp"
+#include "mara/workload/device_profile.hpp"
+#include "mara/workload/job.hpp"
+#include "mara/workload/trace.hpp"
+
+namespace mara {
+
+/// What to do with a job that the empty platform could not hold.
+enum class TooLarge : std::uint8_t {
+  kRefuse,  ///< an error
+  kDrop,    ///< it is left out and counted
+};
+
+/// Choices of rigid_jobs.
+struct RigidOptions {
+  /// Speed of each device type of the platform for every job, type 0 usually 1; empty: 1 each.
+  std::vector<double> speeds;
+  /// How rules that resize jobs see them; the run time at the requested size does not depend on it.
+  SpeedUp speed_up{};
+  /// max_gpus = requested x this, rounded up; 1 for a share of a GPU. At least 1.
+  double max_gpus_factor = 1.0;
+  TooLarge too_large = TooLarge::kRefuse;
+};
+
+/// The jobs of a trace as the engine takes them, and what they refer to.
+struct RigidJobs {
+  std::vector<Job> jobs;                         ///< in the order of the trace
+  std::vector<std::vector<std::int64_t>> after;  ///< by index into jobs: ids of jobs that must finish first
+  std::vector<std::string> models;  ///< names by Job::profile, in order of first use; "" has no index
+  std::size_t dropped = 0;          ///< too large (TooLarge::kDrop), or waiting for one that is
+  std::size_t constraints_ignored = 0;  ///< jobs none of whose allowed types is in the platform
+  bool cpu_ignored = false;     ///< some job asks for CPU, but no node of the platform has any
+  bool memory_ignored = false;  ///< the same of memory
+
+  bool has_dependencies() const noexcept {
+    return std::any_of(after.begin(), after.end(), [](const auto& ids) { return !ids.empty(); });
+  }
+};
+
+/// The jobs of a RigidJobs, which must outlive the source, one by one with what they wait for: a JobSource of
+/// the engine.
+class RigidSource {
+ public:
+  explicit RigidSource(const RigidJobs& jobs) noexcept : jobs_(&jobs) {}
+
+  template <class Submission>
+  bool next(Submission& next) {
+    if (at_ == jobs_->jobs.size()) return false;
+    next.job = jobs_->jobs[at_];
+    next.after = jobs_->after[at_++];
+    return true;
+  }
+
+ private:
+  const RigidJobs* jobs_;
+  std::size_t at_ = 0;
+};
+
+namespace detail {
+
+/// The platform's device types that the names in `allowed` admit, bit t for type t: the type of that name
+/// (case aside), else those of its family (device_profile.hpp).
+inline std::uint32_t admitted_device_types(std::string_view allowed, const Platform& platform) {
+  std::uint32_t admitted = 0;
+  while (!allowed.empty()) {
+    const std::size_t bar = std::min(allowed.find('|'), allowed.size());
+    const std::string name = lower_case(allowed.substr(0, bar));
+    allowed.remove_prefix(std::min(bar + 1, allowed.size()));
+    std::uint32_t exact = 0, family = 0;
+    const Device* device = find_device(name);
+    for (std::size_t t = 0; t < platform.types.size(); ++t) {
+      const std::string type = lower_case(platform.types[t].name);
+      const Device* known = find_device(type);
+      if (type == name) exact |= std::uint32_t{1} << t;
+      if (device != nullptr && known != nullptr && known->family == device->family)
+        family |= std::uint32_t{1} << t;
+    }
+    admitted |= exact != 0 ? exact : family;
+  }
+  return admitted;
+}
+
+/// Whether the empty platform could hold the demand on devices of one type, on however many nodes.
+inline bool could_hold(const Platform& platform, const PlacementDemand& demand) {
+  const auto has_host = [&](const Node& node, std::int32_t count) {
+    return demand.cpu_of(count) <= node.cpu && demand.memory_of(count) <= node.memory_mib;
+  };
+  if (demand.devices == 0)
+    return std::any_of(platform.nodes.begin(), platform.nodes.end(),
+                       [&](const Node& node) { return has_host(node, 0); });
+  std::vector<std::int64_t> held(platform.types.size(), 0);
+  for (const Node& node : platform.nodes) {
+    if (node.devices == 0 || ((demand.types >> node.type) & 1u) == 0) continue;
+    std::int32_t count = std::min(node.devices, demand.devices);
+    while (count > 0 && !has_host(node, count)) --count;
+    held[static_cast<std::size_t>(node.type)] += count;
+  }
+  return std::any_of(held.begin(), held.end(), [&](std::int64_t sum) { return sum >= demand.devices; });
+}
+
+}  // namespace detail
+
+/// Makes jobs of fixed size of a trace, for a platform.
+/// - work = duration x speed_up(requested) on the reference, that is a type of speed 1; a job without devices
+///   has its duration as work.
+/// - type_speed = options.speeds, 0 where the job's allowed types exclude the type. "v100" stands for v100m16
+///   and v100m32 when the platform has no type of that very name, and so for every family. When none of the
+///   allowed types is in the platform, the constraint is ignored and counted.
+/// - CPU and memory as in the trace; when no node of the platform has CPU (memory), it does not say, and the
+///   demand for it is left out.
+/// - Estimate, deadline, tenant, class of service, weight and priority are carried over; profile is an index
+///   into `models`.
+/// The trace must be in order of submission. Errors name job, field and value: those of check_trace_job and
+/// check_platform, kInvalidArgument for a bad option or a trace out of order, kCapacityExceeded for a job that
+/// the empty platform could not hold (with TooLarge::kRefuse).
+inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform,
+                                    const RigidOptions& options = {}) {
+  if (auto ok = check_platform(platform); !ok) return ok.error();
+  if (!options.speeds.empty() && options.speeds.size() != platform.types.size())
+    return Error{ErrorCode::kInvalidArgument, "speeds: " + std::to_string(options.speeds.size()) +
+                                                  " values for " + std::to_string(platform.types.size()) +
+                                                  " device types"};
+  for (const double speed : options.speeds)
+    if (auto ok = check_positive(speed, "speeds"); !ok) return ok.error();
+  if (auto ok = check_range(options.max_gpus_factor, 1.0, 1e6, "max_gpus_factor"); !ok) return ok.error();
+  bool has_cpu = false, has_memory = false;
+  for (const Node& node : platform.nodes) {
+    has_cpu = has_cpu || node.cpu.value > 0;
+    has_memory = has_memory || node.memory_mib > 0;
+  }
+
+  RigidJobs result;
+  result.jobs.reserve(trace.jobs.size());
+  result.after.reserve(trace.jobs.size());
+  std::map<std::string, int, std::less<>> model_index;
+  std::vector<std::int64_t> dropped;
+  std::map<PlacementDemand, bool> holds;  // most jobs ask for what others ask for
+  double last_submit_s = 0.0;
+  for (const TraceJob& source : trace.jobs) {
+    TraceJob checked = source;
+    if (checked.gpus.value == 0) checked.gpus = Milli::whole(1);  // CPU alone is fine here
+    if (auto ok = check_trace_job(checked); !ok) return ok.error();
+    if (source.submit_s < last_submit_s)
+      return job_error(source, "submit_s", "value " + format_number(source.submit_s) +
+                                               " is before that of the job before it, " +
+                                               format_number(last_submit_s));
+    last_submit_s = source.submit_s;
+
+    Job job;
+    job.id = source.id;
+    job.submit_s = source.submit_s;
+    job.requested = source.gpus;
+    job.speed_up = options.speed_up;
+    const double gpus = source.gpus.as_double();
+    job.max_gpus =
+        source.gpus.value < 1000
+            ? 1
+            : static_cast<int>(std::min(std::ceil(gpus * options.max_gpus_factor), 1e9));
+    job.work = source.gpus.value == 0 ? source.duration_s : source.duration_s * job.speed_up(gpus);
+    if (auto ok = check_positive(job.work, "work"); !ok)
+      return job_error(source, "duration_s", ok.error().message, ok.error().code);
+    job.demand = {0, source.cpu, source.memory_mib};
+    if (!has_cpu && source.cpu.value > 0) {
+      job.demand.cpu = {};
+      result.cpu_ignored = true;
+    }
+    if (!has_memory && source.memory_mib > 0) {
+      job.demand.memory_mib = 0;
+      result.memory_ignored = true;
+    }
+    job.priority = source.priority;
+    job.tenant = source.tenant;
+    job.sla = source.sla;
+    job.weight = source.weight;
+    job.estimate_s = source.estimate_s;
+    job.deadline_s = source.deadline_s;
+    if (!source.model.empty()) {
+      const auto [at, fresh] =
+          model_index.try_emplace(source.model, static_cast<int>(result.models.size()));
+      if (fresh) result.models.push_back(source.model);
+      job.profile = at->second;
+    }
+    std::uint32_t admitted = ~std::uint32_t{0};
+    if (!source.allowed_types.empty()) {
+      admitted = detail::admitted_device_types(source.allowed_types, platform);
+      if (admitted == 0) {
+        admitted = ~std::uint32_t{0};
+        ++result.constraints_ignored;
+      }
+    }
+    for (std::size_t t = 0; t < platform.types.size(); ++t)
+      if (((admitted >> t) & 1u) != 0) job.type_speed[t] = options.speeds.empty() ? 1.0 : options.speeds[t];
+
+    PlacementDemand demand;
+    if (job.requested.value > 0 && job.requested.value < 1000)
+      demand.share = static_cast<std::int32_t>(job.requested.value);
+    else
+      demand.devices = static_cast<std::int32_t>(job.requested.units());
+    demand.cpu = job.demand.cpu;
+    demand.memory_mib = job.demand.memory_mib;
+    demand.types = admitted;
+    const auto [known, unseen] = holds.try_emplace(demand, false);
+    if (unseen) known->second = detail::could_hold(platform, demand);
+    if (!known->second) {
+      if (options.too_large == TooLarge::kRefuse) {
+        demand.cpu = {};
+        demand.memory_mib = 0;
+        const bool host = detail::could_hold(platform, demand);
+        return job_error(source, host ? "cpu, memory_mib" : "gpus",
+                         host ? std::to_string(source.cpu.value) + " milli-CPU, " +
+                                    std::to_string(source.memory_mib) +
+                                    " MiB are more than the platform's nodes have for it"
+                              : format_number(gpus) +
+                                    " GPUs are more than any type of the platform that it may use has",
+                         ErrorCode::kCapacityExceeded);
+      }
+      dropped.push_back(source.id);
+      continue;
+    }
+    result.jobs.push_back(job);
+    result.after.push_back(source.after);
+  }
+
+  // Whoever waits for a job that was dropped would wait for ever.
+  std::sort(dropped.begin(), dropped.end());
+  for (bool again = result.has_dependencies() && !dropped.empty(); again;) {
+    again = false;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+      const auto& after = result.after[i];
+      const bool lost = std::any_of(after.begin(), after.end(), [&](std::int64_t id) {
+        return std::binary_search(dropped.begin(), dropped.end(), id);
+      });
+      if (lost) {
+        dropped.insert(std::upper_bound(dropped.begin(), dropped.end(), result.jobs[i].id),
+                       result.jobs[i].id);
+        again = true;
+        continue;
+      }
+      if (kept != i) {
+        result.jobs[kept] = result.jobs[i];
+        result.after[kept] = std::move(result.after[i]);
+      }
+      ++kept;
+    }
+    result.jobs.resize(kept);
+    result.after.resize(kept);
+  }
+  result.dropped = dropped.size();
+  return result;
+}
+
+}  // namespace mara
