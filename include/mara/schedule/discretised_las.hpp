@@ -14,12 +14,13 @@
 
 namespace mara {
 
-/// Discretised two-dimensional LAS (Gu et al., "Tiresias: a GPU cluster manager for distributed deep learning",
-/// NSDI'19): queues by attained GPU-seconds. A job begins in queue 0 and moves to the tail of the next queue
-/// when its executed time times its GPUs reaches the queue's threshold. At each decision the queues are served
-/// from the first, each in its order, and all jobs are placed anew: what does not fit is passed over, running
-/// jobs may lose their place. Afterwards the running jobs of a queue stand before its waiting ones. The
-/// scheduler asks to be woken when a running job reaches a threshold. Cost of a decision: O(jobs in the system).
+/// Discretised two-dimensional LAS (Gu et al., "Tiresias: a GPU cluster manager for distributed deep
+/// learning", NSDI'19): queues by attained GPU-seconds. A job begins in queue 0 and moves to the tail of the
+/// next queue when its executed time times its GPUs reaches the queue's threshold. At each decision the
+/// queues are served from the first, each in its order, and all jobs are placed anew: what does not fit is
+/// passed over, running jobs may lose their place. Afterwards the running jobs of a queue stand before its
+/// waiting ones. The scheduler asks to be woken when a running job reaches a threshold. Cost of a decision:
+/// O(jobs in the system).
 template <PlacementRule Placing = AnyDevices>
 class DiscretisedLas {
  public:
@@ -45,7 +46,8 @@ class DiscretisedLas {
       for (const JobSlot slot : queue) {
         const ActiveJob& job = dispatch.job(slot);
         if (blocked_[job.demand_class]) continue;
-        if (placing_.place(dispatch.free(), job.demand, placement_) && dispatch.start(slot, placement_)) continue;
+        if (placing_.place(dispatch.free(), job.demand, placement_) && dispatch.start(slot, placement_))
+          continue;
         blocked_[job.demand_class] = true;
       }
     }

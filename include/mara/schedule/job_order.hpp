@@ -165,9 +165,10 @@ struct AgeingOrder {
   double bonus(double age_s) const noexcept { return rate_per_s * std::clamp(age_s, 0.0, cap_s); }
 };
 
-/// Finish-time fairness: the job with the worst projected ratio of shared to independent finish time comes first
-/// (Mahajan et al., "Themis", NSDI'20, without its auction): rho = (age + remaining) / ideal run time. The equal
-/// part of the cluster by which Themis divides is the same for all jobs and does not change the order.
+/// Finish-time fairness: the job with the worst projected ratio of shared to independent finish time comes
+/// first (Mahajan et al., "Themis", NSDI'20, without its auction): rho = (age + remaining) / ideal run time.
+/// The equal part of the cluster by which Themis divides is the same for all jobs and does not change the
+/// order.
 struct FinishTimeFairOrder {
   static constexpr bool kVaries = true;
   static constexpr std::string_view name() noexcept { return "themis"; }

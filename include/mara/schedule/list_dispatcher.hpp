@@ -143,7 +143,19 @@ class ListDispatcher {
 
   void serve_preemptively(Dispatch& dispatch) {
     running_.clear();
-    for (const JobSlot slot : dispatch.running()) running_.push_back(entry_of(dispatch, slot));
+    double last_key = -std::numeric_limits<double>::infinity();
+    for (const JobSlot slot : dispatch.running()) {
+      running_.push_back(entry_of(dispatch, slot));
+      last_key = std::max(last_key, running_.back().key);
+    }
+    if (options_.preemption == Preemption::kKeep) {
+      // Mostly nobody can start: the best of no class fits, nor comes before anyone who runs.
+      const std::int64_t free = dispatch.free().free_milli();
+      if (!queue_.any_head([&](const Entry& entry) {
+            return entry.key < last_key || dispatch.job(entry.slot).demand.gpus().value <= free;
+          }))
+        return;
+    }
     std::sort(running_.begin(), running_.end());
     loose_.assign(running_.size(), false);
     blocked_.assign(dispatch.demand_classes(), false);

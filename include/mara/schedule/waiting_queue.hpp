@@ -61,6 +61,14 @@ class WaitingQueue {
     }
   }
 
+  /// Whether any class's first job satisfies `test(entry)`.
+  template <class Test>
+  bool any_head(Test&& test) const {
+    for (const Jobs& jobs : classes_)
+      if (!jobs.empty() && test(*jobs.begin())) return true;
+    return false;
+  }
+
   /// Begins a pass over the classes for which `open(demand_class)` says true.
   template <class Open>
   void begin(Open&& open) {

@@ -1,9 +1,9 @@
 #pragma once
 // What a scheduler sees of a platform simulation, and what it may order.
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <deque>
 #include <limits>
 #include <map>
 #include <span>
@@ -13,6 +13,7 @@
 #include "mara/cluster/free_resources.hpp"
 #include "mara/cluster/placement.hpp"
 #include "mara/cluster/platform.hpp"
+#include "mara/core/stable_vector.hpp"
 #include "mara/simulation/active_job.hpp"
 
 namespace mara {
@@ -33,8 +34,9 @@ class Dispatch {
   /// Number of demand classes seen so far; classes are numbered from 0 in order of first sight.
   std::size_t demand_classes() const noexcept { return class_of_.size(); }
 
-  /// Starts a waiting job on `placement`, which may have another size than was requested. False, and no
-  /// change, when the placement is not free, has no devices although the job needs some, or the job runs.
+  /// Starts a waiting job on `placement`, which for a job of whole devices may have any size up to its
+  /// max_gpus. False, and no change, when the placement is not free, gives the job less CPU or memory than it
+  /// asked for or devices that it cannot use, or the job runs.
   bool start(JobSlot slot, const Placement& placement) {
     ActiveJob& job = jobs_[slot];
     if (job.running || placement.empty() || !usable(job, placement) || !free_.claim(placement)) return false;
@@ -102,9 +104,23 @@ class Dispatch {
     places_[running_[at]].at = at;
     running_.pop_back();
   }
+  // Whether the placement gives the job all it needs, and nothing it cannot use.
   bool usable(const ActiveJob& job, const Placement& placement) const noexcept {
-    if (job.demand.devices == 0) return placement.gpus().value == 0;
-    return base_rate(*platform_, job.job, placement) > 0.0 && placement.gpus().value > 0;
+    const PlacementDemand& demand = job.demand;
+    std::int64_t devices = 0, memory = 0;
+    Milli cpu{};
+    for (const NodeShare& share : placement.shares) {
+      if (share.node >= platform_->nodes.size() || share.cpu.value < 0 || share.memory_mib < 0) return false;
+      const std::int32_t type = platform_->nodes[share.node].type;
+      if (share.devices != 0 && (share.share != demand.share || (demand.types >> type & 1u) == 0))
+        return false;
+      devices += share.device_count();
+      cpu += share.cpu;
+      memory += share.memory_mib;
+    }
+    if (cpu < demand.cpu || memory < demand.memory_mib) return false;
+    if (demand.devices == 0 || demand.share < 1000) return devices == demand.devices;
+    return devices >= 1 && devices <= std::max<std::int64_t>(job.job.max_gpus, demand.devices);
   }
   std::uint32_t demand_class(const PlacementDemand& demand) {
     return class_of_.try_emplace(demand, static_cast<std::uint32_t>(class_of_.size())).first->second;
@@ -114,8 +130,8 @@ class Dispatch {
 
   const Platform* platform_;
   FreeResources free_;
-  std::deque<ActiveJob> jobs_;  // by slot; references stay valid
-  std::deque<Place> places_;    // by slot
+  StableVector<ActiveJob> jobs_;  // by slot, as the next
+  StableVector<Place> places_;
   std::vector<JobSlot> running_, touched_, rejected_;
   std::map<PlacementDemand, std::uint32_t> class_of_;
   double now_ = 0.0, wake_ = kNever;

@@ -14,6 +14,7 @@
 #include "mara/core/check_finite.hpp"
 #include "mara/core/result.hpp"
 #include "mara/simulation/active_job.hpp"
+#include "mara/simulation/outage.hpp"
 #include "mara/workload/job.hpp"
 
 namespace mara {
@@ -22,14 +23,6 @@ namespace mara {
 enum class EventBatch : std::uint8_t {
   kTogether,       ///< all of them, completions first, then one decision
   kArrivalsFirst,  ///< one at a time with a decision after each, arrivals before completions
-};
-
-/// A time in which a node cannot be used. A failure kills what runs there; maintenance preempts it.
-struct Outage {
-  enum class Kind : std::uint8_t { kFailure, kMaintenance };
-  std::uint32_t node = 0;
-  double from_s = 0.0, to_s = 0.0;
-  Kind kind = Kind::kFailure;
 };
 
 /// How a platform simulation runs. Times in seconds.
@@ -67,23 +60,7 @@ inline Status check_config(const PlatformConfig& config, const Platform& platfor
   if (config.stall_ticks < 1)
     return Error{ErrorCode::kInvalidArgument,
                  "simulation: stall_ticks is " + std::to_string(config.stall_ticks)};
-  std::vector<Outage> sorted = config.outages;
-  std::sort(sorted.begin(), sorted.end(), [](const Outage& a, const Outage& b) {
-    return a.node != b.node ? a.node < b.node : a.from_s < b.from_s;
-  });
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const Outage& outage = sorted[i];
-    const std::string name = "outage of node " + std::to_string(outage.node);
-    if (outage.node >= platform.nodes.size())
-      return Error{ErrorCode::kInvalidArgument, name + ": there is no such node"};
-    if (auto ok = number(name + ": from_s", outage.from_s); !ok) return ok;
-    if (std::isnan(outage.to_s) || !(outage.to_s > outage.from_s))
-      return Error{ErrorCode::kInvalidArgument, name + ": to_s is " + format_number(outage.to_s)};
-    if (i > 0 && sorted[i - 1].node == outage.node && sorted[i - 1].to_s > outage.from_s)
-      return Error{ErrorCode::kInvalidArgument,
-                   name + ": overlaps another at " + format_number(outage.from_s)};
-  }
-  return {};
+  return check_outages(config.outages, platform.nodes.size());
 }
 
 /// A job on its way into the simulation, with what it waits for.

@@ -5,15 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include "mara/core/indexed_heap.hpp"
 #include "mara/simulation/dispatch.hpp"
 #include "mara/simulation/platform_models.hpp"
 #include "mara/simulation/platform_records.hpp"
+#include "mara/simulation/platform_state.hpp"
 
 namespace mara {
 
@@ -27,29 +25,17 @@ namespace mara {
 /// the nodes that changed.
 template <OverheadModel Overhead = NoOverhead, InterferenceModel Interference = NoInterference,
           NetworkModel Network = FreeNetwork>
-class PlatformSimulator : private Dispatch {
+class PlatformSimulator : private detail::PlatformState {
  public:
   /// The platform must pass check_platform and outlive the simulator; the configuration must pass
   /// check_config.
   PlatformSimulator(const Platform& platform, PlatformConfig config, Overhead overhead = {},
                     Interference interference = {}, Network network = {})
-      : Dispatch(platform),
-        config_(std::move(config)),
+      : PlatformState(platform, std::move(config)),
         overhead_(std::move(overhead)),
         interference_(std::move(interference)),
         network_(std::move(network)) {
-    for (const Outage& outage : config_.outages) {
-      outages_.push_back({outage.from_s, false, outage});
-      outages_.push_back({outage.to_s, true, outage});
-    }
-    // Repairs first, so that two outages that touch leave the node down.
-    std::sort(outages_.begin(), outages_.end(), [](const OutageEvent& a, const OutageEvent& b) {
-      if (a.time != b.time) return a.time < b.time;
-      if (a.repair != b.repair) return a.repair;
-      return a.outage.node < b.outage.node;
-    });
-    on_node_.resize(kTracksNodes || !outages_.empty() ? platform.nodes.size() : 0);
-    dirty_.resize(kTracksNodes ? platform.nodes.size() : 0);
+    if (kTracksNodes || !outages_.empty()) company_.reset(platform.nodes.size());
   }
 
   /// Runs everything that `source` submits. A simulator runs once.
@@ -64,7 +50,7 @@ class PlatformSimulator : private Dispatch {
           complete_until(config_.horizon_s, scheduler, sink);
           now_ = config_.horizon_s;
         } else {
-          run_.stalled = waiting_ > 0 || !pending_.empty();
+          run_.stalled = waiting_ > 0 || dependencies_.kept() > 0;
         }
         break;
       }
@@ -102,28 +88,6 @@ class PlatformSimulator : private Dispatch {
  private:
   static constexpr bool kTracksNodes = !Interference::kNone;
 
-  struct OutageEvent {
-    double time;
-    bool repair;
-    Outage outage;
-  };
-
-  double tick_time() const noexcept { return tick_ * config_.tick_s; }
-
-  double next_event() {
-    double time = ends_.empty() ? kNever : ends_.top().key;
-    if (have_next_) time = std::min(time, next_.job.submit_s);
-    if (!config_.fixed_interval) time = std::min(time, wake_);
-    const bool alive = have_next_ || !running_.empty() || waiting_ > 0;
-    if (alive && outage_ < outages_.size()) time = std::min(time, std::max(now_, outages_[outage_].time));
-    if (config_.tick_s > 0.0 && alive) {
-      // Nobody needs the ticks of an empty system.
-      if (running_.empty() && waiting_ == 0) tick_ = std::max(tick_, std::ceil(time / config_.tick_s));
-      time = std::min(time, tick_time());
-    }
-    return time;
-  }
-
   // --- jobs come and go
 
   template <class Source, class Scheduler>
@@ -136,15 +100,7 @@ class PlatformSimulator : private Dispatch {
     job.demand = demand_of(*platform_, job.job);
     job.demand_class = demand_class(job.demand);
     ++run_.job_events;
-    std::size_t missing = 0;
-    if (config_.dependencies)
-      for (const std::int64_t id : next_.after)
-        if (!finished_.contains(id)) {
-          pending_[id].push_back(slot);
-          ++missing;
-        }
-    missing_[slot] = missing;
-    if (missing == 0) enter(slot, scheduler);
+    if (!config_.dependencies || dependencies_.submit(slot, next_.after)) enter(slot, scheduler);
     have_next_ = source.next(next_);
   }
 
@@ -153,25 +109,6 @@ class PlatformSimulator : private Dispatch {
     jobs_[slot].entered_s = jobs_[slot].since_s = now_;
     ++waiting_;
     scheduler.enter(static_cast<Dispatch&>(*this), slot);
-  }
-
-  JobSlot new_slot() {
-    if (free_slots_.empty()) {
-      jobs_.emplace_back();
-      places_.emplace_back();
-      missing_.push_back(0);
-      lost_s_.push_back(0.0);
-      return static_cast<JobSlot>(jobs_.size() - 1);
-    }
-    const JobSlot slot = free_slots_.back();
-    free_slots_.pop_back();
-    Placement kept = std::move(jobs_[slot].placement);  // keeps its memory
-    kept.clear();
-    jobs_[slot] = ActiveJob{};
-    jobs_[slot].placement = std::move(kept);
-    places_[slot].rejected = false;
-    lost_s_[slot] = 0.0;
-    return slot;
   }
 
   template <class Scheduler, class Sink>
@@ -190,7 +127,7 @@ class PlatformSimulator : private Dispatch {
     job.settle(end);
     job.remaining_work = 0.0;
     close_interval(job, job.placement, job.last_start_s, end, sink);
-    leave_nodes(slot, job.placement);
+    company_.leave(slot, job.placement);
     stop(slot);
     ++run_.finished;
     ++run_.job_events;
@@ -199,49 +136,7 @@ class PlatformSimulator : private Dispatch {
     const std::int64_t id = job.job.id;
     free_slots_.push_back(slot);
     if (!config_.dependencies) return;
-    finished_.insert(id);
-    const auto dependents = pending_.find(id);
-    if (dependents == pending_.end()) return;
-    const std::vector<JobSlot> slots = std::move(dependents->second);
-    pending_.erase(dependents);
-    for (const JobSlot dependent : slots)
-      if (--missing_[dependent] == 0) enter(dependent, scheduler);
-  }
-
-  template <class Sink>
-  void report(JobSlot slot, double end, bool finished, bool rejected, Sink& sink) {
-    const ActiveJob& job = jobs_[slot];
-    JobOutcome outcome;
-    outcome.job = &job.job;
-    outcome.sequence = job.sequence;
-    outcome.started = job.started;
-    outcome.finished = finished;
-    outcome.rejected = rejected;
-    outcome.entered_s = job.entered_s;
-    outcome.start_s = job.first_start_s;
-    outcome.end_s = end;
-    outcome.executed_s = job.executed_s;
-    outcome.attained_gpu_s = job.attained_gpu_s;
-    outcome.overhead_s = job.overhead_paid_s;
-    outcome.lost_s = lost_s_[slot];
-    outcome.preemptions = job.preemptions;
-    outcome.migrations = job.migrations;
-    outcome.failures = job.failures;
-    outcome.last = &job.placement;
-    sink.job(outcome);
-  }
-
-  // --- progress
-
-  template <class Sink>
-  void close_interval(const ActiveJob& job, const Placement& placement, double from, double to, Sink& sink) {
-    if (to > from) sink.interval(PlacedInterval{&job.job, job.sequence, &placement, from, to});
-  }
-
-  void schedule_end(JobSlot slot) {
-    ActiveJob& job = jobs_[slot];
-    job.end_s = job.since_s + job.overhead_left_s + job.remaining_work / job.rate;
-    ends_.set(slot, job.end_s, job.sequence);
+    dependencies_.release(id, [&](JobSlot dependent) { enter(dependent, scheduler); });
   }
 
   // --- decisions
@@ -289,7 +184,7 @@ class PlatformSimulator : private Dispatch {
     double cost = 0.0;
     if (place.was_running) {
       close_interval(job, place.before, place.progress.last_start_s, now_, sink);
-      leave_nodes(slot, place.before);
+      company_.leave(slot, place.before);
       if (!job.running) {
         ++job.preemptions;
         ++run_.job_events;
@@ -314,7 +209,7 @@ class PlatformSimulator : private Dispatch {
     ++run_.job_events;
     job.overhead_left_s = cost;
     job.rate = rate_of(job);
-    enter_nodes(slot);
+    company_.enter(slot, job.placement);
     schedule_end(slot);
   }
 
@@ -325,44 +220,14 @@ class PlatformSimulator : private Dispatch {
 
   // --- nodes
 
-  void enter_nodes(JobSlot slot) {
-    if (on_node_.empty()) return;
-    for (const NodeShare& share : jobs_[slot].placement.shares) {
-      on_node_[share.node].push_back(slot);
-      mark(share.node);
-    }
-  }
-  void leave_nodes(JobSlot slot, const Placement& placement) {
-    if (on_node_.empty()) return;
-    for (const NodeShare& share : placement.shares) {
-      std::erase(on_node_[share.node], slot);
-      mark(share.node);
-    }
-  }
-  void mark(std::uint32_t node) {
-    if constexpr (kTracksNodes) {
-      if (dirty_[node]) return;
-      dirty_[node] = true;
-      dirty_nodes_.push_back(node);
-    }
-  }
-
   // Jobs on nodes whose company has changed go on at another rate.
   void update_rates() {
-    affected_.clear();
-    for (const std::uint32_t node : dirty_nodes_) {
-      dirty_[node] = false;
-      affected_.insert(affected_.end(), on_node_[node].begin(), on_node_[node].end());
-    }
-    dirty_nodes_.clear();
-    std::sort(affected_.begin(), affected_.end());
-    affected_.erase(std::unique(affected_.begin(), affected_.end()), affected_.end());
-    for (const JobSlot slot : affected_) {
+    for (const JobSlot slot : company_.affected()) {
       ActiveJob& job = jobs_[slot];
       double factor = 1.0;
       for (const NodeShare& share : job.placement.shares) {
         neighbours_.clear();
-        for (const JobSlot other : on_node_[share.node])
+        for (const JobSlot other : company_.on(share.node))
           if (other != slot) neighbours_.push_back(&jobs_[other]);
         factor = std::min(
             factor, static_cast<double>(interference_.factor(*platform_, job, share.node, neighbours_)));
@@ -377,14 +242,14 @@ class PlatformSimulator : private Dispatch {
 
   template <class Scheduler, class Sink>
   void change_nodes(double time, Scheduler& scheduler, Sink& sink) {
-    for (; outage_ < outages_.size() && outages_[outage_].time <= time; ++outage_) {
-      const OutageEvent& event = outages_[outage_];
-      const std::uint32_t node = event.outage.node;
+    for (; !outages_.empty() && outages_.front().time <= time; outages_.pop()) {
+      const OutageSchedule::Event& event = outages_.front();
       if (!event.repair) {
-        const std::vector<JobSlot> victims = on_node_[node];
+        const auto on_it = company_.on(event.outage.node);
+        const std::vector<JobSlot> victims(on_it.begin(), on_it.end());
         for (const JobSlot slot : victims) evict(slot, event.outage.kind, scheduler, sink);
       }
-      free_.set_up(node, event.repair);
+      free_.set_up(event.outage.node, event.repair);
     }
   }
 
@@ -393,7 +258,7 @@ class PlatformSimulator : private Dispatch {
     ActiveJob& job = jobs_[slot];
     job.settle(now_);
     close_interval(job, job.placement, job.last_start_s, now_, sink);
-    leave_nodes(slot, job.placement);
+    company_.leave(slot, job.placement);
     stop(slot);
     job.placement.clear();
     ends_.erase(slot);
@@ -415,49 +280,10 @@ class PlatformSimulator : private Dispatch {
     scheduler.enter(static_cast<Dispatch&>(*this), slot);
   }
 
-  template <class Sink>
-  void finish(Sink& sink) {
-    run_.end_s = now_;
-    std::vector<JobSlot> left;
-    for (JobSlot slot = 0; slot < jobs_.size(); ++slot) left.push_back(slot);
-    for (const JobSlot slot : free_slots_) left[slot] = ~JobSlot{0};
-    std::erase(left, ~JobSlot{0});
-    std::sort(left.begin(), left.end(),
-              [this](JobSlot a, JobSlot b) { return jobs_[a].sequence < jobs_[b].sequence; });
-    for (const JobSlot slot : left) {
-      if (jobs_[slot].running) {
-        ActiveJob& job = jobs_[slot];
-        job.settle(now_);
-        close_interval(job, job.placement, job.last_start_s, now_, sink);
-      }
-      ++run_.unfinished;
-      report(slot, now_, false, false, sink);
-    }
-  }
-
-  PlatformConfig config_;
   Overhead overhead_;
   Interference interference_;
   Network network_;
-  PlatformRun run_;
-  Submission next_;
-  bool have_next_ = false;
-  IndexedHeap ends_;
-  std::vector<JobSlot> free_slots_;
-  std::vector<std::size_t> missing_;  // dependencies a submitted job still waits for, by slot
-  std::vector<double> lost_s_;        // by slot
-  std::size_t waiting_ = 0;           // jobs in the queue
-  std::set<std::int64_t> finished_;
-  std::map<std::int64_t, std::vector<JobSlot>> pending_;
-  std::vector<OutageEvent> outages_;
-  std::size_t outage_ = 0;
-  std::vector<std::vector<JobSlot>> on_node_;
-  std::vector<char> dirty_;
-  std::vector<std::uint32_t> dirty_nodes_;
-  std::vector<JobSlot> affected_;
   std::vector<const ActiveJob*> neighbours_;
-  double tick_ = 0.0;
-  std::int64_t idle_ticks_ = 0;
 };
 
 }  // namespace mara
