@@ -134,7 +134,7 @@ class FreeResources {
   }
   bool claim(const NodeShare& share) noexcept {
     if (share.node >= nodes_.size()) return false;
-    NodeState& state = nodes_[share.node];
+    const NodeState& state = nodes_[share.node];
     if (!state.up || share.cpu.value < 0 || share.memory_mib < 0 || share.cpu.value > state.cpu ||
         share.memory_mib > state.memory || (share.devices & ~all_devices(state.devices)) != 0)
       return false;
@@ -145,17 +145,7 @@ class FreeResources {
       for (std::uint64_t left = share.devices; left != 0; left &= left - 1)
         if (device(state, left) < share.share) return false;
     }
-    for (std::uint64_t left = share.devices; left != 0; left &= left - 1) {
-      std::int16_t& free = device(state, left);
-      free = static_cast<std::int16_t>(free - share.share);
-      state.fingerprint -= device_weight(left) * static_cast<std::uint64_t>(share.share);
-    }
-    const std::uint64_t opened = share.devices & state.whole;
-    state.whole &= ~opened;
-    whole_devices_ -= std::popcount(opened);
-    free_milli_ -= std::int64_t{share.device_count()} * share.share;
-    take_host(state, share.cpu.value, share.memory_mib);
-    ++state.claims;
+    take(share);
     return true;
   }
 
@@ -163,7 +153,7 @@ class FreeResources {
   bool release(const Placement& placement) noexcept {
     for (std::size_t i = 0; i < placement.shares.size(); ++i) {
       if (release(placement.shares[i])) continue;
-      while (i-- > 0) claim(placement.shares[i]);
+      while (i-- > 0) take(placement.shares[i]);  // also on nodes that are down
       return false;
     }
     return true;
@@ -262,6 +252,23 @@ class FreeResources {
   }
   static std::uint64_t device_weight(std::uint64_t bits) noexcept {
     return weight(static_cast<std::uint64_t>(std::countr_zero(bits)));
+  }
+  // What is known to be free.
+  void take(const NodeShare& share) noexcept {
+    NodeState& state = nodes_[share.node];
+    for (std::uint64_t left = share.devices; left != 0; left &= left - 1) {
+      std::int16_t& free = device(state, left);
+      free = static_cast<std::int16_t>(free - share.share);
+      state.fingerprint -= device_weight(left) * static_cast<std::uint64_t>(share.share);
+    }
+    if (state.up) {
+      const std::uint64_t opened = share.devices & state.whole;
+      state.whole &= ~opened;
+      whole_devices_ -= std::popcount(opened);
+      free_milli_ -= std::int64_t{share.device_count()} * share.share;
+    }
+    take_host(state, share.cpu.value, share.memory_mib);
+    ++state.claims;
   }
   static void take_host(NodeState& state, std::int64_t cpu, std::int64_t memory) noexcept {
     state.cpu -= cpu;

@@ -30,7 +30,8 @@ struct PlacementDemand {
  private:
   constexpr std::int64_t dealt(std::int64_t amount, std::int32_t count) const noexcept {
     if (devices <= 1 || count == devices || amount == 0) return amount;
-    return (amount * count + devices - 1) / devices;
+    // In two parts, so that no amount overflows.
+    return amount / devices * count + (amount % devices * count + devices - 1) / devices;
   }
 };
 

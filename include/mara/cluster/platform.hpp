@@ -75,8 +75,8 @@ struct Platform {
 
 /// Whether a platform can be simulated. Errors (kInvalidArgument or kNumerical, naming the type or node and
 /// the field): no node; more than kMaxDeviceTypes types; a device count outside [0, kMaxDevicesPerNode], or a
-/// type that does not match it; CPU or memory outside [0, kMostOfANode]; a NUMA count below 1; a negative or
-/// non-finite power, price or bandwidth.
+/// type that does not match it; CPU or memory outside [0, kMostOfANode]; a NUMA count outside [1,
+/// kMaxDevicesPerNode]; a negative or non-finite power, price or bandwidth.
 inline Status check_platform(const Platform& platform) {
   const auto bad = [](const std::string& what, const char* field, const std::string& value) {
     return Error{ErrorCode::kInvalidArgument, what + ": " + field + " is " + value};
@@ -110,7 +110,8 @@ inline Status check_platform(const Platform& platform) {
       return bad(what, "cpu (milli)", std::to_string(node.cpu.value));
     if (node.memory_mib < 0 || node.memory_mib > kMostOfANode)
       return bad(what, "memory_mib", std::to_string(node.memory_mib));
-    if (node.numa_domains < 1) return bad(what, "numa_domains", std::to_string(node.numa_domains));
+    if (node.numa_domains < 1 || node.numa_domains > kMaxDevicesPerNode)
+      return bad(what, "numa_domains", std::to_string(node.numa_domains));
     if (auto ok = number(what, "network_gb_s", node.network_gb_s); !ok) return ok;
     if (auto ok = number(what, "pcie_gb_s", node.pcie_gb_s); !ok) return ok;
   }

@@ -2,7 +2,9 @@
 // Conservative backfilling: every waiting job has a reservation.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +21,8 @@ namespace mara {
 /// the earliest hole of the length of its estimate, so that nobody booked before is delayed. When a job ends,
 /// the waiting ones are booked again one after the other in the order of `Order`, each into its earliest hole
 /// while the others keep theirs; none becomes later. Jobs without an estimate count as endless. A job that
-/// outlives its estimate, or a node that goes down, makes the plan anew. Cost of a completion: O(jobs waiting
-/// x bookings).
+/// outlives its estimate counts as about to end; that, or a node that goes down or comes back, makes the plan
+/// anew. Cost of a completion: O(jobs waiting x bookings).
 template <JobOrder Order = ArrivalJobOrder, PlacementRule Placing = AnyDevices>
 class ConservativeBackfill {
  public:
@@ -29,7 +31,13 @@ class ConservativeBackfill {
 
   std::string name() const { return std::string(order_.name()) + "-conservative"; }
 
-  void enter(Dispatch&, JobSlot slot) { arrived_.push_back(slot); }
+  void enter(Dispatch&, JobSlot slot) {
+    if (slot < running_.size() && running_[slot].end_s > 0.0) {  // an outage took its place
+      running_[slot] = Booking{};
+      plan_is_old_ = true;
+    }
+    arrived_.push_back(slot);
+  }
   void leave(Dispatch&, JobSlot slot) {
     if (slot < running_.size() && running_[slot].end_s > 0.0) {
       ended_.push_back(std::exchange(running_[slot], Booking{}));
@@ -41,6 +49,13 @@ class ConservativeBackfill {
     if (found == waiting_.end()) return;
     profile_.release(found->start_s, found->end_s, found->placement);
     waiting_.erase(found);
+  }
+
+  /// When a waiting job is to start by the present plan; infinity when no plan tells, or it does not wait.
+  double reserved_s(JobSlot slot) const noexcept {
+    for (const Booking& booking : waiting_)
+      if (booking.slot == slot) return booking.start_s;
+    return std::numeric_limits<double>::infinity();
   }
 
   void decide(Dispatch& dispatch) {
@@ -98,18 +113,27 @@ class ConservativeBackfill {
         if (booking.slot >= running_.size()) running_.resize(booking.slot + std::size_t{1});
         running_[booking.slot] = booking;
       } else {
-        if (booking.start_s > now) dispatch.wake_at(booking.start_s);
+        if (booking.start_s > now && !overdue_) dispatch.wake_at(booking.start_s);
         if (kept != i) waiting_[kept] = std::move(booking);
         ++kept;
       }
     }
     waiting_.resize(kept);
+    if (!overdue_) return;
+    // What is booked behind an overdue job begins with its end, which nobody knows. The plan fails next when
+    // another estimate runs out.
+    for (const JobSlot slot : dispatch.running())
+      if (running_[slot].end_s > soon(now)) dispatch.wake_at(running_[slot].end_s);
+  }
+
+  static double soon(double now) noexcept {
+    return std::nextafter(now, std::numeric_limits<double>::max());
   }
 
   // Whether reality has left the plan: somebody outlives the estimate, lost its node, or a node changed.
   bool plan_fails(const Dispatch& dispatch) {
     const double now = dispatch.now_s();
-    bool fails = false;
+    bool fails = std::exchange(plan_is_old_, false);
     for (const JobSlot slot : dispatch.running()) fails = fails || running_[slot].end_s <= now;
     for (std::size_t n = 0; n < up_.size(); ++n) fails = fails || up_[n] != dispatch.free().up(n);
     return fails;
@@ -125,11 +149,12 @@ class ConservativeBackfill {
     for (const JobSlot slot : dispatch.running()) eventually.release(dispatch.job(slot).placement);
     profile_.reset(now, eventually);
     for (Booking& booking : running_) booking = Booking{};
+    overdue_ = false;
     for (const JobSlot slot : dispatch.running()) {
       const ActiveJob& job = dispatch.job(slot);
-      // Who outlives the estimate is taken to end a little later.
-      const double end =
-          std::max(job.estimated_end(now), std::nextafter(now, std::numeric_limits<double>::max()));
+      const double estimated = job.estimated_end(now);
+      overdue_ = overdue_ || estimated <= now;
+      const double end = std::max(estimated, soon(now));
       if (slot >= running_.size()) running_.resize(slot + std::size_t{1});
       running_[slot] = {slot, now, end, job.placement, 0.0};
       profile_.reserve(now, end, job.placement);
@@ -155,6 +180,8 @@ class ConservativeBackfill {
   std::vector<Booking> running_;  // by slot; end_s 0: does not run
   std::vector<Booking> ended_;
   std::vector<char> up_;
+  bool overdue_ = false;  // somebody outlives the estimate
+  bool plan_is_old_ = false;
 };
 
 }  // namespace mara

@@ -31,11 +31,19 @@ class DiscretisedLas {
   static constexpr std::string_view name() noexcept { return "las"; }
 
   void enter(Dispatch&, JobSlot slot) {
-    if (slot >= queue_of_.size()) queue_of_.resize(slot + std::size_t{1}, 0);
-    queue_of_[slot] = 0;
-    queues_[0].push_back(slot);
+    if (slot >= queue_of_.size()) queue_of_.resize(slot + std::size_t{1}, kNowhere);
+    std::size_t& queue = queue_of_[slot];
+    if (queue == kNowhere) {
+      queue = 0;
+    } else {
+      std::erase(queues_[queue], slot);  // an outage took its place; the service it had stays
+    }
+    queues_[queue].push_back(slot);
   }
-  void leave(Dispatch&, JobSlot slot) { std::erase(queues_[queue_of_[slot]], slot); }
+  void leave(Dispatch&, JobSlot slot) {
+    std::erase(queues_[queue_of_[slot]], slot);
+    queue_of_[slot] = kNowhere;
+  }
 
   void decide(Dispatch& dispatch) {
     demote(dispatch);
@@ -67,6 +75,8 @@ class DiscretisedLas {
   }
 
  private:
+  static constexpr std::size_t kNowhere = ~std::size_t{0};
+
   static double gpus(const ActiveJob& job) noexcept {
     return job.job.requested.value > 0 ? job.job.requested.as_double() : 1.0;
   }

@@ -64,7 +64,9 @@ struct JobProgress {
   double executed_s = 0.0;         ///< time spent holding resources
   double attained_gpu_s = 0.0;     ///< GPU-seconds received
   double last_start_s = 0.0;       ///< when it last got its present place
-  double executed_before_s = 0.0;  ///< executed_s at that time
+  double executed_before_s = 0.0;  ///< executed_s at that time, as the next two
+  double overhead_before_s = 0.0;
+  double remaining_before = 0.0;
 };
 
 /// The state of a job between its arrival and its end. Times in seconds.

@@ -49,6 +49,8 @@ class Dispatch {
     } else {
       job.since_s = job.last_start_s = now_;
       job.executed_before_s = job.executed_s;
+      job.overhead_before_s = job.overhead_paid_s;
+      job.remaining_before = job.remaining_work;
     }
     places_[slot].at = running_.size();
     running_.push_back(slot);
@@ -112,7 +114,7 @@ class Dispatch {
     for (const NodeShare& share : placement.shares) {
       if (share.node >= platform_->nodes.size() || share.cpu.value < 0 || share.memory_mib < 0) return false;
       const std::int32_t type = platform_->nodes[share.node].type;
-      if (share.devices != 0 && (share.share != demand.share || (demand.types >> type & 1u) == 0))
+      if (share.devices != 0 && (type < 0 || share.share != demand.share || (demand.types >> type & 1u) == 0))
         return false;
       devices += share.device_count();
       cpu += share.cpu;

@@ -53,7 +53,8 @@ class TeeSink {
 inline constexpr std::string_view kPlatformJobColumns =
     "job,submit,start,end,nodes,devices,state,left,sequence,entered,executed,gpu_s,overhead,lost,preemptions,"
     "migrations,failures,gpus,work,type_speed,speed_up,tenant,sla,deadline,placement";
-/// Columns of the log of intervals: sequence and id of the job, from when to when, and where (placement_text).
+/// Columns of the log of intervals: sequence and id of the job, from when to when, and where
+/// (placement_text).
 inline constexpr std::string_view kPlatformIntervalColumns = "sequence,job,start,end,placement";
 
 /// A sink that writes lines. Memory: one line.
@@ -163,9 +164,9 @@ inline Status read_logged_job(const Csv& csv, Job& job, SpeedUpTable& table) {
   job.work = fields.number("work", 0.0, 1e300);
   job.tenant = static_cast<int>(fields.integer("tenant", 0, kMostCount));
   job.sla = static_cast<int>(fields.integer("sla", 0, kMostCount));
-  job.deadline_s =
-      fields.number_or("deadline", -kLatest, kLatest, std::numeric_limits<double>::infinity());
-  if (split_numbers(csv.text("type_speed"), job.type_speed.data(), static_cast<int>(job.type_speed.size())) < 0)
+  job.deadline_s = fields.number_or("deadline", -kLatest, kLatest, std::numeric_limits<double>::infinity());
+  if (split_numbers(csv.text("type_speed"), job.type_speed.data(), static_cast<int>(job.type_speed.size())) <
+      0)
     fields.refuse("type_speed", "is not speeds such as 1;0.5");
   if (!parse_speed_up(csv.text("speed_up"), job.speed_up, table))
     fields.refuse("speed_up", "is not such as power:1, amdahl:0.9 or table:1;1;1;1;1;1;1;1");
@@ -208,8 +209,8 @@ Status replay_jobs_csv(std::string text, const std::string& name, Sink& sink, st
     using detail::kLatest;
     outcome.start_s = fields.number_or("start", 0.0, kLatest, 0.0);
     outcome.end_s = fields.number("left", 0.0, kLatest);
-    outcome.sequence = static_cast<std::uint64_t>(
-        fields.integer("sequence", 0, std::numeric_limits<std::int64_t>::max()));
+    outcome.sequence =
+        static_cast<std::uint64_t>(fields.integer("sequence", 0, std::numeric_limits<std::int64_t>::max()));
     outcome.entered_s = fields.number("entered", 0.0, kLatest);
     outcome.executed_s = fields.number("executed", 0.0, kLatest);
     outcome.attained_gpu_s = fields.number("gpu_s", 0.0, 1e300);

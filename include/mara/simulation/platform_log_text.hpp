@@ -27,8 +27,7 @@ inline std::string nodes_text(const Placement& placement) {
   std::string text;
   for (std::size_t i = 0; i < placement.shares.size();) {
     std::size_t end = i + 1;
-    while (end < placement.shares.size() &&
-           placement.shares[end].node == placement.shares[end - 1].node + 1)
+    while (end < placement.shares.size() && placement.shares[end].node == placement.shares[end - 1].node + 1)
       ++end;
     if (!text.empty()) text += ' ';
     text += std::to_string(placement.shares[i].node);

@@ -1,7 +1,7 @@
 #pragma once
 // Policies of a platform simulation: what starting and moving costs, what neighbours and distance cost.
 
-#include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -57,7 +57,8 @@ template <class M>
 concept InterferenceModel = requires(const M& model, const Platform& platform, const ActiveJob& job,
                                      std::span<const ActiveJob* const> neighbours) {
   { M::kNone } -> std::convertible_to<bool>;  // true: the engine does not ask
-  // Factor in (0, 1] on the job's rate. `neighbours`: the other running jobs on `node`, each once.
+  // Factor above 0 on the job's rate; of several nodes the lowest counts. `neighbours`: the other running
+  // jobs on `node`, each once.
   { model.factor(platform, job, std::uint32_t{}, neighbours) } -> std::convertible_to<double>;
 };
 

@@ -34,7 +34,8 @@ struct PlatformConfig {
   /// Stop at this time; a completion exactly then still counts.
   double horizon_s = std::numeric_limits<double>::infinity();
   std::vector<Outage> outages;  ///< in any order; those of one node must not overlap
-  /// A failure throws away the work since the last multiple of this much execution; 0: nothing is lost.
+  /// A job saves its work each time it has worked for so long at one place (and when it is preempted); a
+  /// failure throws away what came after. 0: nothing is lost; infinity: all since the start there.
   double checkpoint_interval_s = 0.0;
   /// Keep the ids of finished jobs so that submissions may name what they wait for. Memory: 8 bytes a job.
   bool dependencies = false;
@@ -51,7 +52,9 @@ inline Status check_config(const PlatformConfig& config, const Platform& platfor
                  "simulation: " + field + " is " + format_number(value)};
   };
   if (auto ok = number("tick_s", config.tick_s); !ok) return ok;
-  if (auto ok = number("checkpoint_interval_s", config.checkpoint_interval_s); !ok) return ok;
+  if (std::isnan(config.checkpoint_interval_s) || config.checkpoint_interval_s < 0.0)
+    return Error{ErrorCode::kInvalidArgument,
+                 "simulation: checkpoint_interval_s is " + format_number(config.checkpoint_interval_s)};
   if (std::isnan(config.horizon_s) || config.horizon_s < 0.0)
     return Error{ErrorCode::kInvalidArgument, "simulation: horizon_s is " + format_number(config.horizon_s)};
   if (config.fixed_interval && config.tick_s <= 0.0)

@@ -69,14 +69,17 @@ class PlatformSimulator : private detail::PlatformState {
       }
       const bool tick = config_.tick_s > 0.0 && tick_time() <= time;
       while (config_.tick_s > 0.0 && tick_time() <= time) tick_ += 1.0;
-      if (config_.fixed_interval && !tick) continue;
+      if (config_.fixed_interval && !tick) {
+        if constexpr (kTracksNodes) update_rates();
+        continue;
+      }
       if (running_.empty() && waiting_ == 0) {
         wake_ = kNever;
         continue;
       }
       decide(scheduler, sink);
       idle_ticks_ = run_.job_events != before || !running_.empty() ? 0 : idle_ticks_ + 1;
-      if (idle_ticks_ >= config_.stall_ticks && !have_next_) {
+      if (idle_ticks_ >= config_.stall_ticks && !have_next_ && outages_.empty()) {
         run_.stalled = true;
         break;
       }
@@ -167,10 +170,11 @@ class PlatformSimulator : private detail::PlatformState {
     for (const JobSlot slot : running_) {
       ActiveJob& job = jobs_[slot];
       const double elapsed = now_ - job.since_s;
-      const double lost = std::min(elapsed, static_cast<double>(overhead_.decision_loss_s(job.job)));
+      const double working = std::max(0.0, elapsed - job.overhead_left_s);
+      const double lost = std::min(working, static_cast<double>(overhead_.decision_loss_s(job.job)));
       const double remaining = job.remaining_work;
       job.settle(now_);
-      job.remaining_work = std::max(0.0, remaining - (elapsed - lost) * job.rate);
+      job.remaining_work = std::max(0.0, remaining - (working - lost) * job.rate);
       job.overhead_paid_s += lost;
     }
   }
@@ -224,7 +228,7 @@ class PlatformSimulator : private detail::PlatformState {
   void update_rates() {
     for (const JobSlot slot : company_.affected()) {
       ActiveJob& job = jobs_[slot];
-      double factor = 1.0;
+      double factor = kNever;
       for (const NodeShare& share : job.placement.shares) {
         neighbours_.clear();
         for (const JobSlot other : company_.on(share.node))
@@ -232,7 +236,7 @@ class PlatformSimulator : private detail::PlatformState {
         factor = std::min(
             factor, static_cast<double>(interference_.factor(*platform_, job, share.node, neighbours_)));
       }
-      const double rate = rate_of(job) * factor;
+      const double rate = rate_of(job) * (factor < kNever ? factor : 1.0);
       if (rate == job.rate) continue;
       job.settle(now_);
       job.rate = rate;
@@ -270,10 +274,11 @@ class PlatformSimulator : private detail::PlatformState {
     } else {
       ++job.failures;
       if (config_.checkpoint_interval_s > 0.0) {
-        const double since = job.executed_s - job.executed_before_s;
-        const double lost = std::fmod(since, config_.checkpoint_interval_s);
+        const double worked =
+            (job.executed_s - job.executed_before_s) - (job.overhead_paid_s - job.overhead_before_s);
+        const double lost = std::fmod(std::max(0.0, worked), config_.checkpoint_interval_s);
         lost_s_[slot] += lost;
-        job.remaining_work = std::min(job.job.work, job.remaining_work + lost * job.rate);
+        job.remaining_work = std::min(job.remaining_before, job.remaining_work + lost * job.rate);
       }
     }
     ++waiting_;
