@@ -9,9 +9,13 @@ namespace lab {
 
 /// Trains the learners, measures every policy and writes the report (compare_command.cpp).
 mara::Status run_compare(const CompareOptions& options);
+/// Runs policies on the jobs of a trace, on a cluster down to the device (simulate_command.cpp).
+mara::Status run_simulate(const SimulateOptions& options);
 /// Summarises a trace and fits a workload model to it (trace_command.cpp).
 mara::Status run_trace(const TraceOptions& options);
 /// Tunes the parameters of the list scheduler (tune_command.cpp).
 mara::Status run_tune(const TuneOptions& options);
+/// Compares the engine with independent simulators (validate_command.cpp).
+mara::Status run_validate(const ValidateOptions& options);
 
 }  // namespace lab

@@ -87,8 +87,12 @@ int run(int argc, char** argv) {
           root, "compare",
           "Train MAPPO and flow-guided MARA, compare them with every rule on the same jobs, write a report",
           &lab::run_compare),
+      add_command(root, "simulate", "Run policies on the jobs of a trace, on a cluster of nodes and devices",
+                  &lab::run_simulate),
       add_command(root, "trace", "Summarise a trace; fit a workload model to it", &lab::run_trace, "file"),
       add_command(root, "tune", "Tune the parameters of the list scheduler that guides MARA", &lab::run_tune),
+      add_command(root, "validate", "Compare the engine with independent simulators, job by job",
+                  &lab::run_validate),
   };
   root.footer("`mara-lab COMMAND --help` explains the options of a command.");
   std::string where = "mara-lab";

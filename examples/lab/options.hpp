@@ -9,11 +9,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "format.hpp"
 #include "mara/cluster/cluster.hpp"
 #include "mara/core/result.hpp"
 #include "mara/interop/reflect.hpp"
+#include "mara/schedule/list_dispatcher.hpp"
+#include "mara/workload/read_options.hpp"
 #include "mara/workload/trace_format.hpp"
 
 namespace lab {
@@ -58,6 +61,39 @@ struct TraceOptions {
   std::string throughputs;
   std::string fit;
   std::string out;
+  bool json = false;
+};
+
+/// Who may overtake a job that waits for room (`--backfill`).
+enum class BackfillKind : std::uint8_t { kNone, kEasy, kConservative };
+
+/// Options of `mara-lab simulate`.
+struct SimulateOptions {
+  std::string trace;
+  std::optional<mara::TraceFormat> format;
+  std::string throughputs;
+  mara::MuriRunTime run_time = mara::MuriRunTime::kLogged;
+  std::string cluster;
+  std::vector<std::string> policy = {"fcfs", "sjf", "srtf", "srsf", "las"};
+  std::string placement = "consolidated";
+  std::optional<BackfillKind> backfill;
+  std::optional<mara::Preemption> preempt;
+  std::string overhead = "none";
+  std::string speed;
+  std::optional<double> load;
+  std::int64_t limit = 0;
+  bool drop_too_large = false;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  bool intervals = false;
+  std::string out;
+  bool json = false;
+};
+
+/// Options of `mara-lab validate`.
+struct ValidateOptions {
+  std::string traces;
+  std::string golden;
   bool json = false;
 };
 
@@ -115,6 +151,28 @@ inline mara::Status validate(const TraceOptions& options) {
   return {};
 }
 
+inline mara::Status validate(const SimulateOptions& options) {
+  if (options.trace.empty()) return detail::bad_option("trace", "a trace file is needed", "''");
+  if (options.cluster.empty()) return detail::bad_option("cluster", "a cluster is needed, such as 8x8", "''");
+  if (options.policy.empty()) return detail::bad_option("policy", "a policy is needed", "''");
+  if (options.load && !(std::isfinite(*options.load) && *options.load > 0.0 && *options.load <= 100.0))
+    return detail::bad_option("load", "must be above 0 and at most 100", format_exact(*options.load));
+  if (options.limit < 0)
+    return detail::bad_option("limit", "must be at least 0", std::to_string(options.limit));
+  if (options.intervals && options.out.empty())
+    return detail::bad_option("intervals", "needs a folder to write to, --out", "none");
+  if (options.seed > detail::kLargestSeed)
+    return detail::bad_option("seed", "must be from 0 to " + std::to_string(detail::kLargestSeed),
+                              std::to_string(options.seed));
+  if (options.threads < 0 || options.threads > 1024)
+    return detail::bad_option("threads", "must be from 0 to 1024", std::to_string(options.threads));
+  return {};
+}
+
+inline mara::Status validate(const ValidateOptions&) {
+  return {};
+}
+
 }  // namespace lab
 
 template <>
@@ -125,6 +183,28 @@ struct mara::EnumNames<mara::TraceFormat> {
       names[i] = {mara::kTraceFormats[i].format, mara::kTraceFormats[i].name};
     return names;
   }();
+};
+
+template <>
+struct mara::EnumNames<mara::MuriRunTime> {
+  static constexpr auto kNames = std::to_array<mara::EnumName<mara::MuriRunTime>>(
+      {{mara::MuriRunTime::kLogged, "logged"}, {mara::MuriRunTime::kIterations, "iterations"}});
+};
+
+template <>
+struct mara::EnumNames<mara::Preemption> {
+  static constexpr auto kNames =
+      std::to_array<mara::EnumName<mara::Preemption>>({{mara::Preemption::kNone, "none"},
+                                                       {mara::Preemption::kKeep, "keep"},
+                                                       {mara::Preemption::kRepack, "repack"}});
+};
+
+template <>
+struct mara::EnumNames<lab::BackfillKind> {
+  static constexpr auto kNames =
+      std::to_array<mara::EnumName<lab::BackfillKind>>({{lab::BackfillKind::kNone, "none"},
+                                                        {lab::BackfillKind::kEasy, "easy"},
+                                                        {lab::BackfillKind::kConservative, "conservative"}});
 };
 
 namespace lab::detail {
@@ -213,8 +293,77 @@ struct mara::Descriptions<lab::TraceOptions> {
   });
 };
 
+template <>
+struct mara::Descriptions<lab::SimulateOptions> {
+  static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
+      {"trace", "file of the trace to replay; may be compressed with gzip", "FILE"},
+      {"format", lab::detail::kFormatHelp, "FORMAT"},
+      {"throughputs",
+       "table of measured throughputs (simulation_throughputs.json of Gavel) for the run times of a gavel "
+       "trace",
+       "FILE"},
+      {"run_time",
+       "where the run times of a muri trace come from: logged or iterations (as in Muri's simulator)",
+       "logged|iterations"},
+      {"cluster",
+       "nodes x devices per node, such as 8x8 or v100:8x8,p100:4x4:16c64G: an optional type and ':' before, "
+       "cores and memory of a node behind; or @FILE with a node list of openb",
+       "SPEC"},
+      {"policy",
+       "policies to run, separated by commas: fcfs, fcfs-strict, sjf, ljf, srtf, srsf, las, las-exact, "
+       "smallest, f1, wfp3, unicef, edf, priority, themis, random",
+       "NAME,..."},
+      {"placement",
+       "which nodes a job gets: consolidated, any, bestfit, packing, spreading, tetris, fgd or random",
+       "NAME"},
+      {"backfill",
+       "who may overtake a job that waits for room: none, easy or conservative; with it nobody is preempted. "
+       "Empty: everybody who fits",
+       "RULE"},
+      {"preempt",
+       "whether waiting jobs take the place of running ones: none, keep (no more lose theirs than must) or "
+       "repack (all are placed anew). Empty: keep for srtf, srsf and las-exact",
+       "MODE"},
+      {"overhead",
+       "what starting and moving costs: none, muri (Muri's table by model), or seconds of a first start, a "
+       "resumption and a move as fixed:START,RESUME,MIGRATE",
+       "MODEL"},
+      {"speed", "speeds of device types for every job, such as v100=1,p100=0.5; the others have 1",
+       "TYPE=X,..."},
+      {"load",
+       "requested GPU-seconds that arrive per second and GPU of the cluster; the arrivals are stretched or "
+       "squeezed to it; empty: arrivals as they are"},
+      {"limit", "replay this many jobs from the first on; 0: all"},
+      {"drop_too_large",
+       "leave out jobs that the empty cluster could not hold, instead of refusing the trace"},
+      {"seed",
+       "seed of what is random; the same seed gives the same results, whatever the number of threads"},
+      {"threads", "threads to use, a policy each; 0: one per processor"},
+      {"intervals", "also write intervals.csv: which job held which devices from when to when"},
+      {"out",
+       "folder for jobs.csv, summary.json and figures (SVG); they replace those of an earlier run. Empty: "
+       "the "
+       "table alone",
+       "DIR"},
+      {"json", "print the summary as one JSON object on stdout instead of the table"},
+  });
+};
+
+template <>
+struct mara::Descriptions<lab::ValidateOptions> {
+  static constexpr auto kHelp = std::to_array<mara::MemberHelp>({
+      {"traces", "folder of the traces (philly/, hpc/, openb/, tiresias/); empty: $MARA_TRACES", "DIR"},
+      {"golden", "folder of the peers' outputs; empty: $MARA_GOLDEN", "DIR"},
+      {"json", "print the comparison as one JSON object on stdout"},
+  });
+};
+
 BOOST_HANA_ADAPT_STRUCT(lab::CompareOptions, trace, format, model, cluster, load, steps, flow_steps, seeds,
                         seed, threads, expert, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::TuneOptions, trace, format, model, cluster, load, iterations, population, seed,
                         threads, expert, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::TraceOptions, file, format, throughputs, fit, out, json);
+BOOST_HANA_ADAPT_STRUCT(lab::SimulateOptions, trace, format, throughputs, run_time, cluster, policy,
+                        placement, backfill, preempt, overhead, speed, load, limit, drop_too_large, seed,
+                        threads, intervals, out, json);
+BOOST_HANA_ADAPT_STRUCT(lab::ValidateOptions, traces, golden, json);
