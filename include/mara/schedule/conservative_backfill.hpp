@@ -99,7 +99,7 @@ class ConservativeBackfill {
       return;
     }
     booking.start_s = hole_.start_s;
-    booking.end_s = hole_.start_s + job.job.estimate_s;
+    booking.end_s = std::max(hole_.start_s + job.job.estimate_s, soon(hole_.start_s));
     booking.placement.shares.assign(hole_.placement.shares.begin(), hole_.placement.shares.end());
     profile_.reserve(booking.start_s, booking.end_s, booking.placement);
   }
@@ -133,8 +133,10 @@ class ConservativeBackfill {
   // Whether reality has left the plan: somebody outlives the estimate, lost its node, or a node changed.
   bool plan_fails(const Dispatch& dispatch) {
     const double now = dispatch.now_s();
-    bool fails = std::exchange(plan_is_old_, false);
-    for (const JobSlot slot : dispatch.running()) fails = fails || running_[slot].end_s <= now;
+    overdue_ = false;
+    for (const JobSlot slot : dispatch.running()) overdue_ = overdue_ || running_[slot].end_s <= now;
+    bool fails = std::exchange(plan_is_old_, false) || overdue_;
+    for (const Booking& booking : waiting_) fails = fails || booking.start_s < now;  // decisions come late
     for (std::size_t n = 0; n < up_.size(); ++n) fails = fails || up_[n] != dispatch.free().up(n);
     return fails;
   }

@@ -2,6 +2,7 @@
 // A job in the system, and what the engine knows of it.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -114,6 +115,16 @@ struct ActiveJob : JobProgress {
     overhead_paid_s += paid;
     executed_s += elapsed;
     attained_gpu_s += elapsed * placement.gpus().as_double();
+  }
+
+  /// Loses the work since the last multiple of `interval` seconds of work at the present place; says how many
+  /// seconds that are.
+  double fall_back(double interval) noexcept {
+    const double worked =
+        std::max(0.0, executed_s - executed_before_s - (overhead_paid_s - overhead_before_s));
+    const double lost = std::fmod(worked, interval);
+    remaining_work = std::min(remaining_before, remaining_work + lost * rate);
+    return lost;
   }
 };
 

@@ -29,12 +29,12 @@ namespace mara {
 ///   job       kind 2; flags: count; sequence: count; job id: signed; submit, end: double; and those of which
 ///             the flag is set:
 ///             bit 0 finished, bit 1 rejected, bit 2 started (first start: double), bit 3 entered (double;
-///             else it is submit), bit 4 executed and attained (2 double), bit 5 overhead (double), bit 6 lost
-///             (double), bit 7 preemptions, migrations, failures (3 count), bit 8 deadline (double), bit 9
-///             tenant (count), bit 10 class of service (count), bit 11 speed-up (kind: 1 byte; for the table 8
-///             double, else its parameter: double; without the flag linear), bit 12 speeds by type (a count
-///             and so many double; without the flag none);
-///             then work: double; requested milli-GPU: count; last placement
+///             else it is submit), bit 4 executed and attained (2 double), bit 5 overhead (double), bit 6
+///             lost (double), bit 7 preemptions, migrations, failures (3 count), bit 8 deadline (double), bit
+///             9 tenant (count), bit 10 class of service (count), bit 11 speed-up (kind: 1 byte; for the
+///             table 8 double, else its parameter: double; without the flag linear), bit 12 speeds by type (a
+///             count and so many double; without the flag none); then work: double; requested milli-GPU:
+///             count; last placement
 ///   placement number of shares: count; each: node: count; share in milli: count; devices: 8 bytes; CPU in
 ///             milli: count; memory in MiB: count
 inline constexpr std::uint32_t kPlatformLogVersion = 1;
@@ -107,8 +107,7 @@ class LogReader {
     hash_.add({bytes, static_cast<std::size_t>(size)});
     at_ += static_cast<std::uint64_t>(size);
     std::uint64_t value = 0;
-    for (int i = 0; i < size; ++i)
-      value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+    for (int i = 0; i < size; ++i) value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
     return value;
   }
   std::uint64_t count(std::uint64_t most) {
@@ -310,7 +309,8 @@ void replay_job(LogReader& in, Placement& placement, Sink& sink) {
   if (has(kFlagSla)) job.sla = static_cast<int>(in.count(kMostInt));
   if (has(kFlagSpeedUp)) {
     const std::uint64_t kind = in.fixed(1);
-    if (kind > static_cast<std::uint64_t>(SpeedUp::Kind::kTable)) in.fail("holds an unknown kind of speed-up");
+    if (kind > static_cast<std::uint64_t>(SpeedUp::Kind::kTable))
+      in.fail("holds an unknown kind of speed-up");
     job.speed_up.kind = static_cast<SpeedUp::Kind>(kind);
     if (job.speed_up.kind == SpeedUp::Kind::kTable) {
       for (double& value : table.at) value = in.number();
@@ -358,7 +358,8 @@ Status replay_binary_log(std::istream& stream, const std::string& name, Sink& si
   const std::uint64_t version = in.fixed(4);
   if (in.sound() && version != kPlatformLogVersion)
     return Error{ErrorCode::kParse, name + ": is of version " + std::to_string(version) +
-                                        ", this program reads version " + std::to_string(kPlatformLogVersion)};
+                                        ", this program reads version " +
+                                        std::to_string(kPlatformLogVersion)};
   std::uint64_t jobs = 0, intervals = 0;
   Placement placement;
   while (in.sound()) {
@@ -371,8 +372,7 @@ Status replay_binary_log(std::istream& stream, const std::string& name, Sink& si
       detail::replay_interval(in, placement, sink);
       ++intervals;
     } else if (kind == 0) {
-      const bool counted =
-          in.count(~std::uint64_t{0}) == jobs && in.count(~std::uint64_t{0}) == intervals;
+      const bool counted = in.count(~std::uint64_t{0}) == jobs && in.count(~std::uint64_t{0}) == intervals;
       const std::uint64_t sum = in.checksum();
       if (in.fixed(8) != sum || !counted) in.fail("is damaged");
       if (in.sound() && !in.at_end()) in.fail("goes on behind its end");

@@ -36,12 +36,13 @@ class LogChecker {
   }
 
   void interval(const PlacedInterval& interval) {
-    intervals_.push_back({interval.job->id, interval.sequence, interval.start_s, interval.end_s, *interval.placement});
+    intervals_.push_back(
+        {interval.job->id, interval.sequence, interval.start_s, interval.end_s, *interval.placement});
   }
   void job(const JobOutcome& outcome) {
-    jobs_[outcome.sequence] = {outcome.job->id,    outcome.job->submit_s,  outcome.entered_s,
-                               outcome.end_s,      outcome.executed_s,     outcome.attained_gpu_s,
-                               outcome.start_s,    outcome.finished};
+    jobs_[outcome.sequence] = {outcome.job->id, outcome.job->submit_s, outcome.entered_s,
+                               outcome.end_s,   outcome.executed_s,    outcome.attained_gpu_s,
+                               outcome.start_s, outcome.finished};
   }
 
   /// Errors: kInvalidArgument, naming the rule, the job, the node where there is one, and the time.
@@ -81,16 +82,20 @@ class LogChecker {
     std::map<std::uint64_t, Sum> sums;
     for (const Interval& interval : intervals_) {
       const auto found = jobs_.find(interval.sequence);
-      if (found == jobs_.end()) return broken(interval.id, "runs but is in no list of jobs", interval.start_s);
+      if (found == jobs_.end())
+        return broken(interval.id, "runs but is in no list of jobs", interval.start_s);
       const Outcome& job = found->second;
       if (interval.id != job.id)
-        return broken(interval.id, "has the sequence number of job " + std::to_string(job.id), interval.start_s);
+        return broken(interval.id, "has the sequence number of job " + std::to_string(job.id),
+                      interval.start_s);
       if (!(interval.end_s >= interval.start_s))
         return broken(interval.id, "ends before it starts", interval.start_s);
       if (interval.start_s < job.submit_s)
-        return broken(interval.id, "runs before its submission at " + format_number(job.submit_s), interval.start_s);
+        return broken(interval.id, "runs before its submission at " + format_number(job.submit_s),
+                      interval.start_s);
       if (interval.start_s < job.entered_s)
-        return broken(interval.id, "runs before it may, at " + format_number(job.entered_s), interval.start_s);
+        return broken(interval.id, "runs before it may, at " + format_number(job.entered_s),
+                      interval.start_s);
       if (interval.end_s > job.end_s)
         return broken(interval.id, "runs after its end at " + format_number(job.end_s), interval.end_s);
       Sum& sum = sums[interval.sequence];
@@ -114,9 +119,11 @@ class LogChecker {
                       "reports " + format_number(job.attained_gpu_s) + " GPU-seconds, its intervals have " +
                           format_number(sum.gpu_s),
                       job.end_s);
-      if (job.finished && job.end_s < job.submit_s) return broken(job.id, "finishes before its submission", job.end_s);
+      if (job.finished && job.end_s < job.submit_s)
+        return broken(job.id, "finishes before its submission", job.end_s);
       if (found != sums.end() && sum.first_start_s < job.start_s)
-        return broken(job.id, "runs before its first start at " + format_number(job.start_s), sum.first_start_s);
+        return broken(job.id, "runs before its first start at " + format_number(job.start_s),
+                      sum.first_start_s);
     }
     return {};
   }
@@ -171,7 +178,8 @@ class LogChecker {
     const std::string where = " of node '" + node.name + "' (" + std::to_string(share.node) + ")";
     for (std::uint64_t left = share.devices; left != 0; left &= left - 1) {
       const int device = std::countr_zero(left);
-      if (device >= node.devices) return "takes device " + std::to_string(device) + where + ", which it has not";
+      if (device >= node.devices)
+        return "takes device " + std::to_string(device) + where + ", which it has not";
       if (free.device_free(share.node, device) < share.share)
         return "takes " + std::to_string(share.share) + " milli of device " + std::to_string(device) + where +
                ", which has " + std::to_string(free.device_free(share.node, device)) + " free";

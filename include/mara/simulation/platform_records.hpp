@@ -35,7 +35,8 @@ struct PlatformConfig {
   double horizon_s = std::numeric_limits<double>::infinity();
   std::vector<Outage> outages;  ///< in any order; those of one node must not overlap
   /// A job saves its work each time it has worked for so long at one place (and when it is preempted); a
-  /// failure throws away what came after. 0: nothing is lost; infinity: all since the start there.
+  /// failure throws away what came after, at the rate that it had last. 0: nothing is lost; infinity: all
+  /// since the start there.
   double checkpoint_interval_s = 0.0;
   /// Keep the ids of finished jobs so that submissions may name what they wait for. Memory: 8 bytes a job.
   bool dependencies = false;

@@ -132,11 +132,16 @@ class PlatformSimulator : private detail::PlatformState {
     close_interval(job, job.placement, job.last_start_s, end, sink);
     company_.leave(slot, job.placement);
     stop(slot);
+    depart(slot, end, scheduler, sink);
+  }
+
+  template <class Scheduler, class Sink>
+  void depart(JobSlot slot, double end, Scheduler& scheduler, Sink& sink) {
     ++run_.finished;
     ++run_.job_events;
     report(slot, end, true, false, sink);
     scheduler.leave(static_cast<Dispatch&>(*this), slot);
-    const std::int64_t id = job.job.id;
+    const std::int64_t id = jobs_[slot].job.id;
     free_slots_.push_back(slot);
     if (!config_.dependencies) return;
     dependencies_.release(id, [&](JobSlot dependent) { enter(dependent, scheduler); });
@@ -150,7 +155,7 @@ class PlatformSimulator : private detail::PlatformState {
     ++run_.decisions;
     wake_ = kNever;
     scheduler.decide(static_cast<Dispatch&>(*this));
-    for (const JobSlot slot : touched_) commit(slot, sink);
+    for (const JobSlot slot : touched_) commit(slot, scheduler, sink);
     touched_.clear();
     for (const JobSlot slot : rejected_) {
       if (jobs_[slot].running) continue;  // started after all
@@ -179,8 +184,8 @@ class PlatformSimulator : private detail::PlatformState {
     }
   }
 
-  template <class Sink>
-  void commit(JobSlot slot, Sink& sink) {
+  template <class Scheduler, class Sink>
+  void commit(JobSlot slot, Scheduler& scheduler, Sink& sink) {
     ActiveJob& job = jobs_[slot];
     Place& place = places_[slot];
     place.touched = false;
@@ -190,11 +195,15 @@ class PlatformSimulator : private detail::PlatformState {
       close_interval(job, place.before, place.progress.last_start_s, now_, sink);
       company_.leave(slot, place.before);
       if (!job.running) {
+        ends_.erase(slot);
+        if (job.end_s <= now_) {  // an arrival's decision came first, but the work is done
+          depart(slot, job.end_s, scheduler, sink);
+          return;
+        }
         ++job.preemptions;
         ++run_.job_events;
         job.overhead_left_s = 0.0;
         job.end_s = kNever;
-        ends_.erase(slot);
         ++waiting_;
         return;
       }
@@ -274,11 +283,7 @@ class PlatformSimulator : private detail::PlatformState {
     } else {
       ++job.failures;
       if (config_.checkpoint_interval_s > 0.0) {
-        const double worked =
-            (job.executed_s - job.executed_before_s) - (job.overhead_paid_s - job.overhead_before_s);
-        const double lost = std::fmod(std::max(0.0, worked), config_.checkpoint_interval_s);
-        lost_s_[slot] += lost;
-        job.remaining_work = std::min(job.remaining_before, job.remaining_work + lost * job.rate);
+        lost_s_[slot] += job.fall_back(config_.checkpoint_interval_s);
       }
     }
     ++waiting_;
