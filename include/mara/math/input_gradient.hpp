@@ -26,22 +26,12 @@ struct SlopeEpilogue {
   }
 };
 
-/// Whole vectors of a panel: x.c = slope(out, a b), and its column sums go to `sums` unless that is null,
-/// added to what is there when `accumulate`. The inner dimension in the same passes as in gemm().
+/// One pass over whole vectors of a panel: x.c = slope(out, x.start + a b), and its column sums go to `sums`
+/// unless that is null, added to what is there when `accumulate`.
 template <class Slope, class S>
-[[gnu::noinline]] void slope_pass(Product<S> x, std::size_t rows, const S* out, S* sums,
+[[gnu::noinline]] void slope_pass(const Product<S>& x, std::size_t rows, const S* out, S* sums,
                                   bool accumulate) noexcept {
   constexpr std::size_t kW = simd::kLanes<S>;
-  std::size_t left = x.depth;
-  for (; left > TileShape::kDepth; left -= TileShape::kDepth) {
-    x.depth = TileShape::kDepth;
-    shared_pass<S, TileShape::kPanel, false, false>(x, rows);
-    x.a += TileShape::kDepth;
-    x.b += TileShape::kDepth * x.b_stride;
-    x.start = x.c;
-    x.start_stride = x.c_stride;
-  }
-  x.depth = left;
   SlopeEpilogue<Slope, S> epilogue{out, x.c};
   product_pass<S, TileShape::kPanel, false, false>(x, rows, epilogue);
   if (sums == nullptr) return;
@@ -51,21 +41,39 @@ template <class Slope, class S>
 
 }  // namespace detail
 
-/// d_in = dz m^T as in product_with_transpose(), then slope and column sums as in slope_pass(). m.rows must
-/// be a multiple of the columns of a tile.
+/// d_in = slope(out, dz m^T) and its column sums as in slope_pass(), for m in panels, whose rows are a
+/// multiple of the columns of a tile. What one pass over the inner dimension needs of m is transposed right
+/// before it.
 template <class Slope, class S>
 void product_with_transpose_and_slope(const S* dz, std::size_t rows, Matrix<const S> m, S* workspace,
                                       const S* out, S* sums, bool accumulate, S* d_in) noexcept {
   constexpr std::size_t kColumns = simd::kLanes<S> * static_cast<std::size_t>(TileShape::kPanel);
-  static_assert(PanelLayout::kWidth % kColumns == 0);
-  for (std::size_t column = 0; column < m.rows; column += kColumns) {
-    const std::size_t first = column / PanelLayout::kWidth * PanelLayout::kWidth;
+  static_assert(PanelLayout::kWidth % kColumns == 0 && TileShape::kDepth % PanelLayout::kWidth == 0);
+  for (std::size_t first = 0; first < m.rows; first += PanelLayout::kWidth) {
     const std::size_t count = detail::smaller(m.rows - first, PanelLayout::kWidth);
-    if (column == first) transpose_to_panels(m, first, count, workspace);
-    const std::size_t b_stride = PanelLayout::stride(count, 0);
-    detail::slope_pass<Slope>(detail::Product<S>{m.cols, dz, m.cols, workspace + (column - first), b_stride,
-                                                 nullptr, 0, d_in + column, m.rows, simd::kLanes<S>},
-                              rows, out + column, sums == nullptr ? nullptr : sums + column, accumulate);
+    for (std::size_t k = 0; k < m.cols; k += TileShape::kDepth) {
+      const std::size_t depth = detail::smaller(m.cols - k, TileShape::kDepth);
+      transpose_to_panels(Matrix<const S>{m.at(k), m.rows, depth, m.storage}, first, count, workspace);
+      for (std::size_t column = first; column < first + count; column += kColumns) {
+        S* c = d_in + column;
+        const detail::Product<S> x{depth,
+                                   dz + k,
+                                   m.cols,
+                                   workspace + (column - first),
+                                   PanelLayout::stride(count, 0),
+                                   k == 0 ? nullptr : c,
+                                   m.rows,
+                                   c,
+                                   m.rows,
+                                   simd::kLanes<S>};
+        if (k + depth < m.cols) {
+          detail::shared_pass<S, TileShape::kPanel, false, false>(x, rows);
+        } else {
+          detail::slope_pass<Slope>(x, rows, out + column, sums == nullptr ? nullptr : sums + column,
+                                    accumulate);
+        }
+      }
+    }
   }
 }
 
