@@ -77,10 +77,8 @@ class TapeTraining {
   /// One step; returns the loss before it, NaN when the step was refused.
   float step() {
     tape_.clear();
-    net_.zero_gradients();
-    const mara::Var y = net_.forward(tape_, tape_.input(in_.data(), rows_, Net::kInputs));
-    const mara::Var loss =
-        tape_.mean(tape_.square(tape_.sub(y, tape_.input(target_.data(), rows_, Net::kOutputs))));
+    const mara::Var y = net_.forward_once(tape_, tape_.input(in_.data(), rows_, Net::kInputs));
+    const mara::Var loss = tape_.mean_squared_error(y, tape_.input(target_.data(), rows_, Net::kOutputs));
     tape_.backward(loss);
     const float value = tape_.scalar(loss);
     return adam_.step(net_.parameters(), net_.gradients()) ? value : 0.0f / 0.0f;

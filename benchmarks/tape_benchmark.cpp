@@ -11,6 +11,7 @@
 
 #include "harness.hpp"
 #include "mara/math/dense.hpp"
+#include "mara/math/input_gradient.hpp"
 #include "networks.hpp"
 #include "report.hpp"
 
@@ -52,15 +53,16 @@ class HandWrittenTraining {
     }
     const float loss = mean_squared_error();
     float* slopes = net_.gradients().data();
+    mara::dense_bias_gradient(gradients_[kLayers - 1].data(), rows_, outputs(kLayers - 1), false,
+                              slopes + bias(kLayers - 1));
     for (std::size_t l = kLayers; l-- > 0;) {
-      float* dz = gradients_[l].data();
-      mara::activation_bias_gradient(values_[l].data(), rows_, outputs(l), activation(l), dz,
-                                     slopes + bias(l), false);
+      const float* dz = gradients_[l].data();
       const float* from = l == 0 ? in_.data() : values_[l - 1].data();
       mara::dense_weight_gradient(from, dz, rows_, inputs(l), outputs(l), false, slopes + weights(l));
       if (l == 0) break;
-      mara::dense_input_gradient(dz, rows_, inputs(l), outputs(l), parameters + weights(l), workspace_.data(),
-                                 false, gradients_[l - 1].data());
+      mara::dense_input_gradient_through(dz, rows_, inputs(l), outputs(l), parameters + weights(l),
+                                         workspace_.data(), from, activation(l - 1), slopes + bias(l - 1),
+                                         false, gradients_[l - 1].data());
     }
     return adam_.step(net_.parameters(), net_.gradients()) ? loss : 0.0f / 0.0f;
   }

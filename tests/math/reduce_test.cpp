@@ -63,6 +63,23 @@ TEST_CASE("a weight of zero removes NaN, any other keeps it", "[math][reduce]") 
   CHECK(std::isnan(mara::math::sum(x, 3)));
 }
 
+TEST_CASE("sums of squares of many floats are precise at every magnitude", "[math][reduce]") {
+  mara::Random random(5);
+  for (const std::size_t count : {1024u, 5000u})
+    for (const double scale : {1e-30, 1e-15, 1e-3, 1.0, 1e4, 1e18, 1e30}) {
+      CAPTURE(count, scale);
+      std::vector<float> x(count);
+      double squares = 0.0;
+      for (float& v : x) {
+        v = static_cast<float>(scale * random.normal());
+        squares += static_cast<double>(v) * static_cast<double>(v);
+      }
+      CHECK(std::fabs(mara::math::sum_of_squares(x.data(), count) / squares - 1.0) < 2e-6);
+      x[count / 2] = std::numeric_limits<float>::quiet_NaN();
+      CHECK(std::isnan(mara::math::sum_of_squares(x.data(), count)));
+    }
+}
+
 TEST_CASE("squares of large floats do not overflow, infinities show", "[math][reduce]") {
   const std::vector<float> large(33, 1e30f);
   CHECK(mara::math::sum_of_squares(large.data(), 33) == Approx(33e60).epsilon(1e-6));

@@ -96,6 +96,21 @@ TEST_CASE("gradients may go to a buffer of the caller", "[nn][mlp]") {
   for (std::size_t i = 0; i < net.kStored; ++i) CHECK(gradients[i] == Approx(1.0 + net.gradients()[i]));
 }
 
+TEST_CASE("a network used once overwrites its gradients with the same bits", "[nn][mlp]") {
+  Random random(8);
+  Mlp<float, 4, 64, 64, 3> net;
+  net.initialise(random, 1.0f);
+  const std::vector<float> x(5 * 4, 0.4f);
+  Tape<float> tape;
+  tape.backward(tape.sum(tape.square(net.forward(tape, tape.input(x.data(), 5, 4)))));
+  const std::vector<float> expected(net.gradients().begin(), net.gradients().end());
+  for (int step = 0; step < 2; ++step) {
+    tape.clear();
+    tape.backward(tape.sum(tape.square(net.forward_once(tape, tape.input(x.data(), 5, 4)))));
+    CHECK(std::vector<float>(net.gradients().begin(), net.gradients().end()) == expected);
+  }
+}
+
 TEST_CASE("orthogonal initialisation", "[nn][initialise]") {
   constexpr std::size_t kIn = 12, kOut = 7;
   for (const bool tall : {true, false}) {

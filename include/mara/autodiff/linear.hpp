@@ -3,12 +3,13 @@
 
 #include "mara/autodiff/tape_core.hpp"
 #include "mara/math/dense.hpp"
+#include "mara/math/input_gradient.hpp"
 
 namespace mara {
 
 /// Parameters of a dense layer and where their gradients go: weights [inputs x outputs] in panels and a bias
 /// of PanelLayout::padded(outputs) numbers, or null for none. A null gradient is not computed. Memory belongs
-/// to the caller.
+/// to the caller. `replace`: backward() overwrites the gradients instead of adding to them.
 template <class S>
 struct DenseParameters {
   const S* weights = nullptr;
@@ -16,6 +17,7 @@ struct DenseParameters {
   S* weights_gradient = nullptr;
   S* bias_gradient = nullptr;
   std::size_t inputs = 0, outputs = 0;
+  bool replace = false;
 };
 
 /// Mixin of Tape: operations that mix columns.
@@ -26,8 +28,8 @@ class LinearOperations {
 
  public:
   /// activation(x w + b) for a layer of a network: x [rows x inputs] -> [rows x outputs]. backward() adds to
-  /// the layer's gradient buffers. The memory that `layer` points to must stay as it is until then. kInputs,
-  /// kOutputs: those of the layer where they are constants.
+  /// the layer's gradient buffers, or replaces what is there. The memory that `layer` points to must stay as
+  /// it is until then. kInputs, kOutputs: those of the layer where they are constants.
   template <std::size_t kInputs = 0, std::size_t kOutputs = 0>
   Var dense(Var x, const DenseParameters<S>& layer, Activation activation) {
     Derived& tape = self();
@@ -46,23 +48,7 @@ class LinearOperations {
         made.node.needs_gradient || layer.weights_gradient != nullptr || layer.bias_gradient != nullptr;
     dense_forward<kInputs, kOutputs>(tape.at(x).value, static_cast<std::size_t>(made.node.rows), layer.inputs,
                                      layer.outputs, layer.weights, layer.bias, activation, made.out);
-    made.node.backward = [](Core& core, const Node& node) {
-      const auto& kept = *static_cast<const DenseParameters<S>*>(node.data);
-      const auto rows = static_cast<std::size_t>(node.rows);
-      // The upstream gradient is complete and nobody reads it later: it becomes dz in place.
-      activation_bias_gradient(node.value, rows, kept.outputs, node.activation, node.gradient,
-                               kept.bias_gradient, true);
-      if (kept.weights_gradient != nullptr)
-        dense_weight_gradient(core.at(node.a).value, node.gradient, rows, kept.inputs, kept.outputs, true,
-                              kept.weights_gradient);
-      if (core.wants(node.a)) {
-        S* d_in = core.gradient_buffer(node.a);
-        S* workspace = core.arena().template allocate<S>(dense_workspace_size(kept.inputs, kept.outputs));
-        dense_input_gradient(node.gradient, rows, kept.inputs, kept.outputs, kept.weights, workspace,
-                             core.at(node.a).written, d_in);
-        core.at(node.a).written = true;
-      }
-    };
+    made.node.backward = &dense_backward;
     return tape.push(made.node);
   }
 
@@ -98,6 +84,37 @@ class LinearOperations {
 
  private:
   Derived& self() noexcept { return static_cast<Derived&>(*this); }
+
+  static const DenseParameters<S>& dense_parameters(const Node& node) noexcept {
+    return *static_cast<const DenseParameters<S>*>(node.data);
+  }
+
+  static void dense_backward(Core& core, const Node& node) {
+    const DenseParameters<S>& kept = dense_parameters(node);
+    const auto rows = static_cast<std::size_t>(node.rows);
+    // The upstream gradient is complete and nobody reads it later: it becomes dz in place.
+    if (!node.through)
+      activation_bias_gradient(node.value, rows, kept.outputs, node.activation, node.gradient,
+                               kept.bias_gradient, !kept.replace);
+    if (kept.weights_gradient != nullptr)
+      dense_weight_gradient(core.at(node.a).value, node.gradient, rows, kept.inputs, kept.outputs,
+                            !kept.replace, kept.weights_gradient);
+    if (!core.wants(node.a)) return;
+    S* d_in = core.gradient_buffer(node.a);
+    S* workspace = core.arena().template allocate<S>(dense_workspace_size(kept.inputs, kept.outputs));
+    Node& below = core.at(node.a);
+    if (below.backward == &dense_backward && below.uses == 1) {
+      // The gradient of the layer below is complete now: it goes on to its dz on the way to memory.
+      const DenseParameters<S>& layer = dense_parameters(below);
+      dense_input_gradient_through(node.gradient, rows, kept.inputs, kept.outputs, kept.weights, workspace,
+                                   below.value, below.activation, layer.bias_gradient, !layer.replace, d_in);
+      below.through = true;
+    } else {
+      dense_input_gradient(node.gradient, rows, kept.inputs, kept.outputs, kept.weights, workspace,
+                           below.written, d_in);
+    }
+    below.written = true;
+  }
 
   static math::Matrix<const S> matrix(const Node& node) noexcept {
     return {node.value, static_cast<std::size_t>(node.rows), static_cast<std::size_t>(node.cols),

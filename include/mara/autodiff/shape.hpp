@@ -120,7 +120,10 @@ class ShapeOperations {
     made.node.needs_gradient = needs_gradient;
     made.node.first = static_cast<std::int32_t>(parts.size());
     auto* operands = tape.arena().template allocate<std::int32_t>(parts.size());
-    for (std::size_t k = 0; k < parts.size(); ++k) operands[k] = parts[k].index;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      operands[k] = parts[k].index;
+      ++tape.at(operands[k]).uses;
+    }
     made.node.data = operands;
     visit<kColumns>(tape, made.node,
                     [&](std::int32_t operand, std::size_t at, std::size_t offset, std::size_t count) {

@@ -44,11 +44,13 @@ class TapeCore {
     const S* extra = nullptr;     ///< numbers kept by the operation for the way back
     std::int32_t rows = 0, cols = 0;
     std::int32_t a = -1, b = -1, c = -1;  ///< operands
+    std::int32_t uses = 0;                ///< how often it is an operand
     std::int32_t first = 0;               ///< where a slice begins, or how many entries `data` has
     S p = S(0), q = S(0);                 ///< constants of the operation
     Activation activation = Activation::kIdentity;
     bool needs_gradient = false;  ///< a variable is among its ancestors
     bool written = false;         ///< gradient holds a number: add to it, do not overwrite
+    bool through = false;         ///< the only consumer carried gradient and bias through the activation
 
     std::size_t size() const noexcept {
       return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
@@ -129,7 +131,7 @@ class TapeCore {
     const auto last = static_cast<std::size_t>(root.index);
     if (!nodes_[last].needs_gradient) return;
     for (std::size_t i = 0; i <= last; ++i)
-      if (nodes_[i].backward != nullptr) nodes_[i].written = false;
+      if (nodes_[i].backward != nullptr) nodes_[i].written = nodes_[i].through = false;
     accumulator(root.index)[0] += S(1);
     for (std::size_t i = last + 1; i-- > 0;) {
       const Node& node = nodes_[i];
@@ -147,7 +149,10 @@ class TapeCore {
   const Node& at(std::int32_t index) const noexcept { return nodes_[static_cast<std::size_t>(index)]; }
   Node& at(std::int32_t index) noexcept { return nodes_[static_cast<std::size_t>(index)]; }
 
+  /// Records a node. Operands other than a, b and c are counted by the operation, in their `uses`.
   Var push(const Node& node) {
+    for (const std::int32_t operand : {node.a, node.b, node.c})
+      if (operand >= 0) ++at(operand).uses;
     nodes_.push_back(node);
     return Var{static_cast<std::int32_t>(nodes_.size() - 1)};
   }

@@ -7,6 +7,7 @@
 
 #include "mara/math/activation.hpp"
 #include "mara/math/gemm.hpp"
+#include "mara/math/layer_product.hpp"
 #include "mara/math/simd.hpp"
 #include "mara/math/transpose.hpp"
 
@@ -15,11 +16,11 @@ namespace mara {
 namespace math {
 
 struct TanhEpilogue {
-  MARA_INLINE simd::VecF operator()(simd::VecF v) const noexcept { return simd::tanh(v); }
+  MARA_INLINE simd::VecF operator()(simd::VecF v, int, const float*) const noexcept { return simd::tanh(v); }
 };
 struct ReluEpilogue {
-  template <class V>
-  MARA_INLINE V operator()(V v) const noexcept {
+  template <class V, class S>
+  MARA_INLINE V operator()(V v, int, const S*) const noexcept {
     return simd::max(V{}, v);  // max gives its second operand where one is NaN
   }
 };
@@ -52,8 +53,10 @@ void product_with_transpose(const S* dz, std::size_t rows, Matrix<const S> m, S*
 template <class S>
 void transposed_product(const S* a, std::size_t a_cols, const S* b, std::size_t b_cols, std::size_t rows,
                         bool accumulate, Matrix<S> to) noexcept {
-  // Rows that lie far apart share few sets of the first cache level, and odd ones cross its lines.
-  const bool pack = a_cols >= 16 && (b_cols > PanelLayout::kWidth || b_cols % simd::kLanes<S> != 0);
+  // Odd rows of b cross the lines of the first cache level, and far apart they share few of its sets; a copy
+  // pays once many tiles read it. Up to 256 columns the second level keeps up without.
+  const bool odd = b_cols % simd::kLanes<S> != 0, far = b_cols > 4 * PanelLayout::kWidth;
+  const bool pack = (odd && a_cols >= 16) || (far && a_cols >= 128);
   gemm<true>(a_cols, a, a_cols, Matrix<const S>{b, rows, b_cols, Storage::kRowMajor},
              Matrix<const S>{accumulate ? to.data : nullptr, to.rows, to.cols, to.storage}, to, pack);
 }

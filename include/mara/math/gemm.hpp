@@ -29,10 +29,11 @@ struct TileShape {
   static constexpr std::size_t kDepth = 128;
 };
 
-/// What happens to a finished element on its way to memory: nothing.
+/// What happens to a finished vector of c on its way to memory: nothing. An epilogue is called with the
+/// vector, its number in the row of the tile and its place.
 struct NoEpilogue {
-  template <class V>
-  MARA_INLINE V operator()(V v) const noexcept {
+  template <class V, class S>
+  MARA_INLINE V operator()(V v, int, const S*) const noexcept {
     return v;
   }
 };
@@ -70,7 +71,7 @@ MARA_INLINE simd::Vec<S> load_vector(const S* row, int v, std::size_t lanes) noe
 
 /// One tile of kRows x kVectors vectors. kTransposed: a is stored [depth x rows].
 template <class S, int kRows, int kVectors, int kSplit, bool kPartial, bool kTransposed, class Epilogue>
-MARA_INLINE void product_tile(const Product<S>& x) noexcept {
+MARA_INLINE void product_tile(const Product<S>& x, Epilogue& epilogue) noexcept {
   using V = simd::Vec<S>;
   constexpr std::size_t kW = simd::kLanes<S>;
   V sum[kSplit][kRows][kVectors];
@@ -125,13 +126,12 @@ MARA_INLINE void product_tile(const Product<S>& x) noexcept {
     if constexpr (kSplit == 8) total += (sum[4][r][v] + sum[5][r][v]) + (sum[6][r][v] + sum[7][r][v]);
     return total;
   };
-  const Epilogue epilogue;
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) {
-      const V total = epilogue(fold(r, v));
       S* out = x.c + static_cast<std::size_t>(r) * x.c_stride + static_cast<std::size_t>(v) * kW;
+      const V total = epilogue(fold(r, v), v, out);
       if (kPartial && v == kVectors - 1) {
         simd::store_partial(out, total, x.lanes);
       } else {
@@ -144,7 +144,7 @@ MARA_INLINE void product_tile(const Product<S>& x) noexcept {
 /// All rows of one panel and one pass over the inner dimension: tiles of full height, then lower ones.
 /// Inlined where the strides are constants.
 template <class S, int kVectors, bool kPartial, bool kTransposed, class Epilogue>
-MARA_INLINE void product_pass(Product<S> x, std::size_t rows) noexcept {
+MARA_INLINE void product_pass(Product<S> x, std::size_t rows, Epilogue& epilogue) noexcept {
   constexpr int kSplit = kTransposed ? TileShape::batch_split(kVectors) : TileShape::split(kVectors);
   constexpr int kRows = TileShape::rows(kVectors, kSplit);
   const auto advance = [&](std::size_t count) __attribute__((always_inline)) {
@@ -154,28 +154,35 @@ MARA_INLINE void product_pass(Product<S> x, std::size_t rows) noexcept {
     rows -= count;
   };
   while (rows >= kRows) {
-    product_tile<S, kRows, kVectors, kSplit, kPartial, kTransposed, Epilogue>(x);
+    product_tile<S, kRows, kVectors, kSplit, kPartial, kTransposed>(x, epilogue);
     advance(kRows);
   }
   if constexpr (kRows > 6) {
     while (rows >= kRows / 2) {
-      product_tile<S, kRows / 2, kVectors, kSplit, kPartial, kTransposed, Epilogue>(x);
+      product_tile<S, kRows / 2, kVectors, kSplit, kPartial, kTransposed>(x, epilogue);
       advance(kRows / 2);
+    }
+  }
+  if constexpr (kTransposed && kRows > 4) {  // many widths are multiples of 4, not of 6
+    while (rows >= 4) {
+      product_tile<S, 4, kVectors, kSplit, kPartial, kTransposed>(x, epilogue);
+      advance(4);
     }
   }
   if constexpr (kRows > 2) {
     while (rows >= 2) {
-      product_tile<S, 2, kVectors, kSplit, kPartial, kTransposed, Epilogue>(x);
+      product_tile<S, 2, kVectors, kSplit, kPartial, kTransposed>(x, epilogue);
       advance(2);
     }
   }
-  if (rows >= 1) product_tile<S, 1, kVectors, kSplit, kPartial, kTransposed, Epilogue>(x);
+  if (rows >= 1) product_tile<S, 1, kVectors, kSplit, kPartial, kTransposed>(x, epilogue);
 }
 
 /// The same as a function that all callers share.
 template <class S, int kVectors, bool kPartial, bool kTransposed, class Epilogue = NoEpilogue>
 [[gnu::noinline]] void shared_pass(const Product<S>& x, std::size_t rows) noexcept {
-  product_pass<S, kVectors, kPartial, kTransposed, Epilogue>(x, rows);
+  Epilogue epilogue;
+  product_pass<S, kVectors, kPartial, kTransposed>(x, rows, epilogue);
 }
 
 /// shared_pass for a panel of `vectors` vectors, kVectors at most. Narrow panels always take the path for
@@ -247,71 +254,6 @@ void gemm(std::size_t rows, const S* a, std::size_t a_stride, Matrix<const S> b,
       x.start_stride = x.c_stride;
       k += x.depth;
     } while (k < depth);
-  }
-}
-
-namespace detail {
-
-/// Part of layer_product(): the panel of kVectors vectors from `column` on.
-template <std::size_t kDepth, std::size_t kCols, int kVectors, std::size_t kLanesOfLast, bool kSingleRow,
-          class Epilogue, class S>
-MARA_INLINE void layer_panel(std::size_t rows, const S* a, const S* weights, const S* bias, S* c,
-                             std::size_t column) noexcept {
-  constexpr bool kPartial = kLanesOfLast != simd::kLanes<S>;
-  // Within a panel of the layout all columns have one stride; narrow registers take it in several parts.
-  const std::size_t panel = column / PanelLayout::kWidth * PanelLayout::kWidth;
-  Product<S> x;
-  x.lanes = kLanesOfLast;
-  x.depth = kDepth;
-  x.a = a;
-  x.a_stride = kDepth;
-  x.b = weights + PanelLayout::panel(kDepth, panel) + (column - panel);
-  x.b_stride = kCols <= PanelLayout::kWidth || kCols % PanelLayout::kWidth == 0
-                   ? PanelLayout::stride(kCols, 0)
-                   : PanelLayout::stride(kCols, panel);
-  x.start = bias == nullptr ? nullptr : bias + column;
-  x.start_stride = 0;
-  x.c = c + column;
-  x.c_stride = kCols;
-  if constexpr (kSingleRow) {
-    constexpr int kSplit = TileShape::row_split(kVectors, kDepth >= TileShape::kDepth);
-    product_tile<S, 1, kVectors, kSplit, kPartial, false, Epilogue>(x);
-  } else {
-    if constexpr (kDepth > TileShape::kDepth) {
-      std::size_t left = kDepth;
-      for (; left > TileShape::kDepth; left -= TileShape::kDepth) {
-        x.depth = TileShape::kDepth;
-        shared_pass<S, kVectors, kPartial, false>(x, rows);
-        x.a += TileShape::kDepth;
-        x.b += TileShape::kDepth * x.b_stride;
-        x.start = x.c;
-        x.start_stride = kCols;
-      }
-      x.depth = left;
-      shared_pass<S, kVectors, kPartial, false, Epilogue>(x, rows);
-    } else {
-      product_pass<S, kVectors, kPartial, false, Epilogue>(x, rows);
-    }
-  }
-}
-
-}  // namespace detail
-
-/// c[rows x kCols] = epilogue(bias + a w): a is row-major [rows x kDepth], w [kDepth x kCols] lies in panels,
-/// a null bias is zero. The same bits as gemm(), except for kSingleRow (rows == 1), which sums in an order of
-/// its own. Inlined: put it into a function of its own for each layer, or all layers into one.
-template <std::size_t kDepth, std::size_t kCols, bool kSingleRow, class Epilogue, class S>
-MARA_INLINE void layer_product(std::size_t rows, const S* a, const S* weights, const S* bias, S* c) noexcept {
-  constexpr std::size_t kW = simd::kLanes<S>;
-  constexpr std::size_t kPanelWidth = kW * static_cast<std::size_t>(TileShape::kPanel);
-  constexpr std::size_t kFull = kCols / kPanelWidth * kPanelWidth, kRest = kCols - kFull;
-  for (std::size_t column = 0; column < kFull; column += kPanelWidth)
-    detail::layer_panel<kDepth, kCols, TileShape::kPanel, kW, kSingleRow, Epilogue>(rows, a, weights, bias, c,
-                                                                                    column);
-  if constexpr (kRest > 0) {
-    constexpr std::size_t kVectors = (kRest + kW - 1) / kW;
-    detail::layer_panel<kDepth, kCols, static_cast<int>(kVectors), kRest - (kVectors - 1) * kW, kSingleRow,
-                        Epilogue>(rows, a, weights, bias, c, kFull);
   }
 }
 

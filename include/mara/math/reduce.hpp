@@ -120,9 +120,11 @@ void column_sums(const S* x, std::size_t rows, std::size_t cols, bool accumulate
       rows, cols, accumulate, out, [](simd::Vec<S> v) { return v; }, detail::Rows<S>{x, cols});
 }
 
-/// Sum of x[i]^2, in double.
+namespace detail {
+
+/// Sum of x[i]^2 in double.
 template <class S>
-double sum_of_squares(const S* x, std::size_t count) noexcept {
+double sum_of_squares_in_double(const S* x, std::size_t count) noexcept {
   constexpr std::size_t kW = simd::kLanes<double>;
   constexpr std::size_t kChains = 8;  // they hide the latency of fma
   simd::VecD sums[kChains] = {};
@@ -137,7 +139,34 @@ double sum_of_squares(const S* x, std::size_t count) noexcept {
   double total = 0.0;
   for (; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   for (std::size_t c = 1; c < kChains; ++c) sums[0] += sums[c];
-  return total + detail::sum_lanes<double>(sums[0]);
+  return total + sum_lanes<double>(sums[0]);
+}
+
+}  // namespace detail
+
+/// Sum of x[i]^2 with a relative error below 2e-6, of numbers too large or too small to be squared in S, too.
+template <class S>
+double sum_of_squares(const S* x, std::size_t count) noexcept {
+  if constexpr (sizeof(S) == sizeof(double)) return detail::sum_of_squares_in_double(x, count);
+  // In S within blocks, where few numbers meet in one lane, and in double over the blocks.
+  constexpr std::size_t kChains = 8, kSteps = 8, kW = simd::kLanes<S>;
+  constexpr std::size_t kBlock = kChains * kSteps * kW;
+  double total = 0.0;
+  std::size_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    simd::Vec<S> sums[kChains] = {};
+    for (std::size_t at = i; at < i + kBlock; at += kChains * kW) {
+#pragma GCC unroll 8
+      for (std::size_t c = 0; c < kChains; ++c) {
+        const simd::Vec<S> v = simd::load(x + at + c * kW);
+        sums[c] = simd::fma(v, v, sums[c]);
+      }
+    }
+    total += static_cast<double>(detail::sum_lanes<S>(((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+                                                      ((sums[4] + sums[5]) + (sums[6] + sums[7]))));
+  }
+  total += detail::sum_of_squares_in_double(x + i, count - i);
+  return total > 1e-24 && total < 1e36 ? total : detail::sum_of_squares_in_double(x, count);
 }
 
 }  // namespace mara::math

@@ -80,10 +80,14 @@ class Mlp {
   /// nodes and its parameters stay unchanged until backward() is done.
   Var forward(Tape<S>& tape, Var x) { return forward(tape, x, gradients_); }
 
+  /// The same for a network that the loss uses once: backward() overwrites gradients(), whatever they are,
+  /// and zero_gradients() is not needed. A loss that does not depend on the network leaves them as they were.
+  Var forward_once(Tape<S>& tape, Var x) { return layers<0>(tape, x, gradients_.data(), true); }
+
   /// The same with gradients added to `gradients` (kStored numbers) instead, so that several threads can
   /// share one network, each with its own tape.
   Var forward(Tape<S>& tape, Var x, std::span<S> gradients) const {
-    return layers<0>(tape, x, gradients.data());
+    return layers<0>(tape, x, gradients.data(), false);
   }
 
   /// Evaluation without a tape: out[rows x kOutputs] = network(in[rows x kInputs]).
@@ -100,7 +104,7 @@ class Mlp {
 
  private:
   template <std::size_t kLayer>
-  Var layers(Tape<S>& tape, Var x, S* gradients) const {
+  Var layers(Tape<S>& tape, Var x, S* gradients, bool replace) const {
     if constexpr (kLayer == Shape::kLayers) {
       return x;
     } else {
@@ -111,9 +115,11 @@ class Mlp {
                                      gradients + kWeights,
                                      gradients + kBias,
                                      kIn,
-                                     kOut};
+                                     kOut,
+                                     replace};
       const Activation activation = kLayer + 1 == Shape::kLayers ? Activation::kIdentity : hidden_;
-      return layers<kLayer + 1>(tape, tape.template dense<kIn, kOut>(x, layer, activation), gradients);
+      return layers<kLayer + 1>(tape, tape.template dense<kIn, kOut>(x, layer, activation), gradients,
+                                replace);
     }
   }
 
