@@ -50,8 +50,10 @@ struct EasyBackfill {
 
   template <class Placing>
   void fill(Dispatch& dispatch, WaitingQueue& queue, JobSlot head, Placing& placing) {
+    if (!frozen && nobody_fits(dispatch, queue)) return;
     if (!frozen || head_ != head) reserve(dispatch, head, placing);
     head_ = head;
+    in_time_only_.assign(dispatch.demand_classes(), false);
     if (may_outlast) remeet(dispatch);
     queue.begin([](std::uint32_t) { return true; });
     if (!by_submission) {
@@ -85,17 +87,29 @@ struct EasyBackfill {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   static constexpr JobSlot kNobody = std::numeric_limits<JobSlot>::max();
 
+  static bool nobody_fits(const Dispatch& dispatch, const WaitingQueue& queue) {
+    const std::int64_t free = dispatch.free().free_milli();
+    return !queue.any_head([&](const WaitingQueue::Entry& entry) {
+      return dispatch.job(entry.slot).demand.gpus().value <= free;
+    });
+  }
+
   enum class Answer : std::uint8_t { kStarted, kNotThis, kNoneOfItsClass };
 
   // Starts the job if it may overtake.
   template <class Placing>
   Answer ask(Dispatch& dispatch, JobSlot slot, Placing& placing) {
     const ActiveJob& job = dispatch.job(slot);
-    if (!placing.place(dispatch.free(), job.demand, placement_)) return Answer::kNoneOfItsClass;
     const double end = dispatch.now_s() + job.job.estimate_s;
     const bool in_time = strict ? end < shadow_s_ : end <= shadow_s_ && end < kNever;
+    if (!in_time && (!may_outlast || in_time_only_[job.demand_class]))
+      return shadow_s_ == kNever ? Answer::kNoneOfItsClass : Answer::kNotThis;  // never: none can be in time
+    if (!placing.place(dispatch.free(), job.demand, placement_)) return Answer::kNoneOfItsClass;
     if (!in_time) {
-      if (!may_outlast || !placing.place(left_over_, job.demand, placement_)) return Answer::kNotThis;
+      if (!placing.place(left_over_, job.demand, placement_)) {
+        in_time_only_[job.demand_class] = true;
+        return Answer::kNotThis;
+      }
       if (!dispatch.start(slot, placement_)) return Answer::kNotThis;
       at_shadow_.claim(placement_);
     } else if (!dispatch.start(slot, placement_)) {
@@ -144,6 +158,7 @@ struct EasyBackfill {
   double shadow_s_ = kNever;
   FreeResources at_shadow_, left_over_;
   std::vector<Ranked> ends_, candidates_;
+  std::vector<char> in_time_only_;  // by demand class: does not fit beside the reservation
   Placement placement_;
 };
 

@@ -126,17 +126,24 @@ class ConservativeBackfill {
       if (running_[slot].end_s > soon(now)) dispatch.wake_at(running_[slot].end_s);
   }
 
-  static double soon(double now) noexcept {
-    return std::nextafter(now, std::numeric_limits<double>::max());
-  }
+  // Ends by the estimate and real ends that would be equal without rounding.
+  static constexpr double kRounding = 1e-12;
 
-  // Whether reality has left the plan: somebody outlives the estimate, lost its node, or a node changed.
-  bool plan_fails(const Dispatch& dispatch) {
+  static double soon(double now) noexcept { return std::nextafter(now, std::numeric_limits<double>::max()); }
+
+  // Whether reality has left the plan: somebody outlives the estimate or lost its node, a decision comes late,
+  // or a node changed.
+  bool plan_fails(Dispatch& dispatch) {
     const double now = dispatch.now_s();
+    const double past = now - kRounding * (1.0 + now);
     overdue_ = false;
-    for (const JobSlot slot : dispatch.running()) overdue_ = overdue_ || running_[slot].end_s <= now;
+    for (const JobSlot slot : dispatch.running()) {
+      const double end = running_[slot].end_s;
+      overdue_ = overdue_ || end <= past;
+      if (end > past && end <= now) dispatch.wake_at(now + 2.0 * kRounding * (1.0 + now));  // if it is not rounding
+    }
     bool fails = std::exchange(plan_is_old_, false) || overdue_;
-    for (const Booking& booking : waiting_) fails = fails || booking.start_s < now;  // decisions come late
+    for (const Booking& booking : waiting_) fails = fails || booking.start_s < past;  // decisions come late
     for (std::size_t n = 0; n < up_.size(); ++n) fails = fails || up_[n] != dispatch.free().up(n);
     return fails;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mara/schedule/place.hpp"
+#include "mara/schedule/place_keeper.hpp"
 #include "mara/simulation/dispatch.hpp"
 
 namespace mara {
@@ -17,10 +18,10 @@ namespace mara {
 /// Discretised two-dimensional LAS (Gu et al., "Tiresias: a GPU cluster manager for distributed deep
 /// learning", NSDI'19): queues by attained GPU-seconds. A job begins in queue 0 and moves to the tail of the
 /// next queue when its executed time times its GPUs reaches the queue's threshold. At each decision the
-/// queues are served from the first, each in its order, and all jobs are placed anew: what does not fit is
-/// passed over, running jobs may lose their place. Afterwards the running jobs of a queue stand before its
-/// waiting ones. The scheduler asks to be woken when a running job reaches a threshold. Cost of a decision:
-/// O(jobs in the system).
+/// queues are served from the first, each in its order, by a PlaceKeeper: what does not fit is passed over,
+/// running jobs may lose their place to jobs before them. Afterwards the running jobs of a queue stand before
+/// its waiting ones. The scheduler asks to be woken when a running job reaches a threshold. Cost of a
+/// decision: O(jobs in the system).
 template <PlacementRule Placing = AnyDevices>
 class DiscretisedLas {
  public:
@@ -47,16 +48,20 @@ class DiscretisedLas {
 
   void decide(Dispatch& dispatch) {
     demote(dispatch);
-    const std::vector<JobSlot> held(dispatch.running().begin(), dispatch.running().end());
-    for (const JobSlot slot : held) dispatch.preempt(slot);
-    blocked_.assign(dispatch.demand_classes(), false);
+    running_.clear();
+    for (const auto& queue : queues_)
+      for (const JobSlot slot : queue)
+        if (dispatch.job(slot).running) running_.push_back(slot);
+    keeper_.begin(dispatch, running_);
+    std::size_t next = 0;
     for (const auto& queue : queues_) {
       for (const JobSlot slot : queue) {
-        const ActiveJob& job = dispatch.job(slot);
-        if (blocked_[job.demand_class]) continue;
-        if (placing_.place(dispatch.free(), job.demand, placement_) && dispatch.start(slot, placement_))
-          continue;
-        blocked_[job.demand_class] = true;
+        if (next < running_.size() && slot == running_[next]) {
+          keeper_.keep(dispatch, placing_, next++);
+        } else if (next < running_.size() || dispatch.free().free_milli() > 0 ||
+                   dispatch.job(slot).demand.devices == 0) {
+          keeper_.start(dispatch, placing_, slot, next);
+        }
       }
     }
     double jump = std::numeric_limits<double>::infinity();
@@ -102,8 +107,8 @@ class DiscretisedLas {
   Placing placing_;
   std::vector<std::vector<JobSlot>> queues_;
   std::vector<std::size_t> queue_of_;  // by slot
-  std::vector<char> blocked_;
-  Placement placement_;
+  std::vector<JobSlot> running_;
+  PlaceKeeper<Placing> keeper_;
 };
 
 }  // namespace mara

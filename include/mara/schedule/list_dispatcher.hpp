@@ -12,6 +12,7 @@
 #include "mara/schedule/backfill.hpp"
 #include "mara/schedule/job_order.hpp"
 #include "mara/schedule/place.hpp"
+#include "mara/schedule/place_keeper.hpp"
 #include "mara/schedule/waiting_queue.hpp"
 #include "mara/simulation/dispatch.hpp"
 
@@ -27,7 +28,7 @@ enum class WhenBlocked : std::uint8_t {
 /// Whether running jobs can lose their place to waiting ones that come before them in the order.
 enum class Preemption : std::uint8_t {
   kNone,
-  kKeep,    ///< a job keeps its place unless one before it needs it; no more lose theirs than must
+  kKeep,    ///< a job keeps its place unless one before it needs it (PlaceKeeper)
   kRepack,  ///< at each decision all jobs are placed anew in order: running ones may move
 };
 
@@ -44,9 +45,8 @@ struct ListOptions {
 /// Without varying keys and backfill a decision costs O(jobs served x placement + demand classes), with
 /// kRepack also O(jobs running).
 ///
-/// kKeep: the jobs are looked at in order; a waiting one that does not fit may take from running ones with
-/// larger keys, the last of the order first, and those of them that it turns out not to need keep their
-/// place. Equal keys never displace. Who lost a place may be placed elsewhere in its turn.
+/// With kKeep equal keys never displace. Of jobs with equal keys that one stands first which stood before the
+/// other at the last decision that changed anything; newcomers stand last.
 template <JobOrder Order = ArrivalJobOrder, PlacementRule Placing = Consolidated,
           BackfillRule Backfill = NoBackfill>
 class ListDispatcher {
@@ -77,8 +77,10 @@ class ListDispatcher {
   }
 
   void decide(Dispatch& dispatch) {
-    if constexpr (Order::kVaries)
+    if constexpr (Order::kVaries) {
+      if (nobody_fits(dispatch)) return;
       queue_.rekey([&](JobSlot slot) { return order_.key(dispatch, dispatch.job(slot)); });
+    }
     if (options_.preemption != Preemption::kNone) {
       serve_preemptively(dispatch);
     } else if (options_.when_blocked == WhenBlocked::kWait) {
@@ -99,6 +101,14 @@ class ListDispatcher {
   void stand_last(JobSlot slot) {
     if (slot >= ties_.size()) ties_.resize(slot + std::size_t{1}, 0);
     ties_[slot] = ++last_tie_;
+  }
+
+  // Whether keys need not be known, because whoever is first could not start.
+  bool nobody_fits(const Dispatch& dispatch) const {
+    if (options_.preemption != Preemption::kNone || options_.when_blocked != WhenBlocked::kSkip) return false;
+    const std::int64_t free = dispatch.free().free_milli();
+    return !queue_.any_head(
+        [&](const Entry& entry) { return dispatch.job(entry.slot).demand.gpus().value <= free; });
   }
 
   bool start(Dispatch& dispatch, JobSlot slot) {
@@ -157,29 +167,22 @@ class ListDispatcher {
         return;
     }
     std::sort(running_.begin(), running_.end());
-    loose_.assign(running_.size(), false);
-    blocked_.assign(dispatch.demand_classes(), false);
-    if (options_.preemption == Preemption::kRepack) {
-      for (std::size_t i = 0; i < running_.size(); ++i) give_up(dispatch, i);
-    }
+    slots_.clear();
+    for (const Entry& entry : running_) slots_.push_back(entry.slot);
+    keeper_.begin(dispatch, slots_, options_.preemption == Preemption::kRepack);
     queue_.begin([](std::uint32_t) { return true; });
     for (std::size_t next = 0;;) {
       const Entry* waiting = queue_.front();
-      const bool take_running =
-          next < running_.size() && (waiting == nullptr || !(*waiting < running_[next]));
-      if (take_running) {
-        if (loose_[next]) place_loose(dispatch, running_[next]);
+      if (next < running_.size() && (waiting == nullptr || !(*waiting < running_[next]))) {
+        keeper_.keep(dispatch, placing_, next);
         stand_last(running_[next].slot);
         ++next;
       } else if (waiting == nullptr) {
         break;
-      } else if (blocked_[waiting->demand_class]) {
-        queue_.drop_class();
-      } else if (start(dispatch, waiting->slot) || displace(dispatch, *waiting, next)) {
+      } else if (keeper_.start(dispatch, placing_, waiting->slot, first_behind(*waiting, next))) {
         stand_last(waiting->slot);
         queue_.take();
       } else {
-        blocked_[waiting->demand_class] = true;
         queue_.drop_class();
       }
     }
@@ -189,44 +192,11 @@ class ListDispatcher {
     }
   }
 
-  void give_up(Dispatch& dispatch, std::size_t index) {
-    dispatch.preempt(running_[index].slot);
-    loose_[index] = true;
-  }
-
-  void place_loose(Dispatch& dispatch, const Entry& entry) {
-    if (blocked_[entry.demand_class]) return;
-    if (!start(dispatch, entry.slot)) blocked_[entry.demand_class] = true;
-  }
-
-  // Makes room for `job` among the running jobs from `first` on that have larger keys.
-  bool displace(Dispatch& dispatch, const Entry& job, std::size_t first) {
-    if (options_.preemption != Preemption::kKeep) return false;
-    while (first < running_.size() && !(job.key < running_[first].key)) ++first;
-    const PlacementDemand& demand = dispatch.job(job.slot).demand;
-    std::int64_t could_be_free = dispatch.free().free_milli();
-    for (std::size_t i = first; i < running_.size(); ++i)
-      if (!loose_[i]) could_be_free += dispatch.job(running_[i].slot).placement.gpus().value;
-    if (could_be_free < demand.gpus().value) return false;
-    displaced_.clear();
-    for (std::size_t i = running_.size(); i-- > first;) {
-      if (loose_[i]) continue;
-      const JobSlot victim = running_[i].slot;
-      displaced_.push_back({i, dispatch.job(victim).placement});
-      give_up(dispatch, i);
-      if (!start(dispatch, job.slot)) continue;
-      restore(dispatch);
-      return true;
-    }
-    restore(dispatch);
-    return false;
-  }
-
-  // Displaced jobs whose place is still free were not in the way; those first in the order are asked first.
-  void restore(Dispatch& dispatch) {
-    for (std::size_t i = displaced_.size(); i-- > 0;)
-      if (dispatch.start(running_[displaced_[i].first].slot, displaced_[i].second))
-        loose_[displaced_[i].first] = false;
+  // The first running job from `next` on that `waiting` may displace.
+  std::size_t first_behind(const Entry& waiting, std::size_t next) const noexcept {
+    if (options_.preemption != Preemption::kKeep) return running_.size();
+    while (next < running_.size() && !(waiting.key < running_[next].key)) ++next;
+    return next;
   }
 
   ListOptions options_;
@@ -239,9 +209,8 @@ class ListDispatcher {
   std::vector<std::uint64_t> ties_;  // by slot: where it stood among equals
   std::uint64_t last_tie_ = 0;
   std::vector<Entry> running_;
-  std::vector<char> loose_;  // by index into running_: has no place at the moment
-  std::vector<char> blocked_;
-  std::vector<std::pair<std::size_t, Placement>> displaced_;
+  std::vector<JobSlot> slots_;
+  PlaceKeeper<Placing> keeper_;
 };
 
 }  // namespace mara
