@@ -6,6 +6,7 @@
 #   tape         what the tape costs over backpropagation written by hand
 #   decision     quantiles of the time for one decision
 #   ppo          PPO on the pendulum: steps a second, and what was learnt
+#   platform     the node-level simulator and its rules; on real lists when MARA_TRACES is set
 #   kernel, environment, update, simulation   with Google Benchmark
 #   compile time of the headers
 # Writes Markdown to benchmarks/results/<cpu>.md, with CXX set to <cpu>-<compiler>.md. A full run measures for some
@@ -27,7 +28,7 @@ while [ $# -gt 0 ]; do
     ;;
   --output=*) output=${1#*=} ;;
   -h | --help)
-    sed -n '2,13s/^# //p' "$0"
+    sed -n '2,14s/^# //p' "$0"
     exit 0
     ;;
   *)
@@ -84,7 +85,7 @@ trap 'rm -f "$partial"' EXIT
   echo
 } >"$partial"
 
-for name in limits torch tape decision ppo; do
+for name in limits torch tape decision ppo platform; do
   program=$build/bin/${name}_benchmark
   if [ ! -x "$program" ]; then
     say "no ${name}_benchmark"

@@ -41,7 +41,8 @@ concept NodeScoring = requires(S scoring, const FreeResources& free, const Place
 template <NodeScoring Scoring>
 class ScoredPlacement {
  public:
-  explicit ScoredPlacement(Scoring scoring = {}) : scoring_(std::move(scoring)) {}
+  ScoredPlacement() = default;
+  explicit ScoredPlacement(Scoring scoring) : scoring_(std::move(scoring)) {}
 
   std::string_view name() const noexcept { return scoring_.name(); }
   Scoring& scoring() noexcept { return scoring_; }
@@ -220,7 +221,8 @@ class FragmentationScoring {
 /// A node drawn uniformly from those that can hold the demand, and a device of it from those that can.
 class RandomPlacement {
  public:
-  explicit RandomPlacement(std::uint64_t seed = 1) : random_(seed, 0x706c616365u) {}
+  RandomPlacement() : RandomPlacement(1) {}
+  explicit RandomPlacement(std::uint64_t seed) : random_(seed, 0x706c616365u) {}
 
   static constexpr std::string_view name() noexcept { return "random"; }
 
