@@ -137,6 +137,9 @@ struct PlatformRun {
   /// Arrivals, starts, resumptions, moves, preemptions, failures and completions of jobs.
   std::uint64_t job_events = 0;
   std::uint64_t decisions = 0;
+  /// Set when the source handed over a job that makes no sense (check_job), or one submitted before the job
+  /// before it: the run ended there, with all results up to that time.
+  std::optional<Error> error;
   bool stalled = false;  ///< jobs were left that nothing could start any more
 };
 

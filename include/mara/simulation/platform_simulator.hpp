@@ -41,9 +41,9 @@ class PlatformSimulator : private detail::PlatformState {
   /// Runs everything that `source` submits. A simulator runs once.
   template <JobSource Source, PlatformScheduler Scheduler, SimulationSink Sink>
   PlatformRun run(Source& source, Scheduler& scheduler, Sink& sink) {
-    have_next_ = source.next(next_);
+    fetch(source);
     if (have_next_) run_.first_submit_s = next_.job.submit_s;
-    for (;;) {
+    while (!run_.error) {
       const double time = next_event();
       if (!(time < config_.horizon_s)) {
         if (config_.horizon_s < kNever) {
@@ -104,7 +104,7 @@ class PlatformSimulator : private detail::PlatformState {
     job.demand_class = demand_class(job.demand);
     ++run_.job_events;
     if (!config_.dependencies || dependencies_.submit(slot, next_.after)) enter(slot, scheduler);
-    have_next_ = source.next(next_);
+    fetch(source);
   }
 
   template <class Scheduler>

@@ -13,6 +13,7 @@
 #include "mara/simulation/dispatch.hpp"
 #include "mara/simulation/node_company.hpp"
 #include "mara/simulation/outage.hpp"
+#include "mara/simulation/platform_check.hpp"
 #include "mara/simulation/platform_records.hpp"
 
 namespace mara::detail {
@@ -38,6 +39,18 @@ class PlatformState : protected Dispatch {
       time = std::min(time, tick_time());
     }
     return time;
+  }
+
+  // Takes the next submission, if it makes sense.
+  template <class Source>
+  void fetch(Source& source) {
+    const double last = have_next_ ? next_.job.submit_s : 0.0;
+    have_next_ = source.next(next_);
+    if (!have_next_) return;
+    if (const Status good = check_submission(*platform_, next_.job, last); !good) {
+      run_.error = good.error();
+      have_next_ = false;
+    }
   }
 
   JobSlot new_slot() {
