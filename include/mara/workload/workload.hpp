@@ -12,6 +12,7 @@
 #include "mara/workload/job.hpp"
 #include "mara/workload/quantile_table.hpp"
 #include "mara/workload/read_trace.hpp"
+#include "mara/workload/synthetic.hpp"
 #include "mara/workload/trace.hpp"
 #include "mara/workload/trace_table.hpp"
 #include "mara/workload/workload_model.hpp"
