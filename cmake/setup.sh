@@ -2,8 +2,8 @@
 # sh cmake/setup.sh [run|test|bench|all]: installs what is missing to run mara-lab (run), to build and run every test
 # (test, the default), for the benchmarks (bench), or for all that continuous integration does (all). With apt-get on
 # Debian and Ubuntu, as root or through sudo; elsewhere it says what to install and ends with 2. CXX is honoured. What
-# is there already, from whatever source, is left alone. libtorch, which the benchmarks compare with, is installed
-# where there is a package and done without elsewhere.
+# is there already, from whatever source, is left alone. libtorch, which the benchmarks compare with, and COIN-OR Cbc,
+# which solves the integer programs, are installed where there are packages and done without elsewhere.
 set -eu
 
 purpose=${1:-test}
@@ -76,6 +76,8 @@ if [ "$purpose" != bench ]; then
 fi
 case $purpose in
 test | all)
+  have_header coin/Cbc_C_Interface.h || have_header coin-or/Cbc_C_Interface.h || wanted="$wanted coinor-libcbc-dev"
+  have_header coin/Clp_C_Interface.h || have_header coin-or/Clp_C_Interface.h || wanted="$wanted coinor-libclp-dev"
   have_header catch2/catch.hpp || have_header catch2/catch_all.hpp || lack 'Catch2, 2.13 or 3' catch2
   ;;
 esac
@@ -138,7 +140,7 @@ fi
 if [ -n "$wanted" ]; then
   # shellcheck disable=SC2086  # a list of packages
   if [ -n "$by_hand" ] || ! install_packages $wanted; then
-    echo "mara: without$wanted there is no comparison with libtorch, or an unfair one" >&2
+    echo "mara: done without$wanted (a fair comparison with libtorch, or integer programs)" >&2
   fi
 fi
 

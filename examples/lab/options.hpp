@@ -80,6 +80,8 @@ struct SimulateOptions {
   std::optional<mara::Preemption> preempt;
   std::string overhead = "none";
   std::string speed;
+  double elastic = 1.0;
+  double speed_up = 1.0;
   std::optional<double> load;
   std::int64_t limit = 0;
   bool drop_too_large = false;
@@ -157,6 +159,10 @@ inline mara::Status validate(const SimulateOptions& options) {
   if (options.policy.empty()) return detail::bad_option("policy", "a policy is needed", "''");
   if (options.load && !(std::isfinite(*options.load) && *options.load > 0.0 && *options.load <= 100.0))
     return detail::bad_option("load", "must be above 0 and at most 100", format_exact(*options.load));
+  if (!(options.elastic >= 1.0 && options.elastic <= 1000.0))
+    return detail::bad_option("elastic", "must be from 1 to 1000", format_exact(options.elastic));
+  if (!(options.speed_up > 0.0 && options.speed_up <= 1.0))
+    return detail::bad_option("speed-up", "must be above 0 and at most 1", format_exact(options.speed_up));
   if (options.limit < 0)
     return detail::bad_option("limit", "must be at least 0", std::to_string(options.limit));
   if (options.intervals && options.out.empty())
@@ -311,7 +317,7 @@ struct mara::Descriptions<lab::SimulateOptions> {
        "SPEC"},
       {"policy",
        "policies to run, separated by commas: fcfs, fcfs-strict, sjf, ljf, srtf, srsf, las, las-exact, "
-       "smallest, f1, wfp3, unicef, edf, priority, themis, random",
+       "smallest, f1, wfp3, unicef, edf, priority, themis, random, drf, tetris, optimus, hesrpt",
        "NAME,..."},
       {"placement",
        "which nodes a job gets: consolidated, any, bestfit, packing, spreading, tetris, fgd or random",
@@ -330,6 +336,10 @@ struct mara::Descriptions<lab::SimulateOptions> {
        "MODEL"},
       {"speed", "speeds of device types for every job, such as v100=1,p100=0.5; the others have 1",
        "TYPE=X,..."},
+      {"elastic",
+       "elastic policies (optimus, hesrpt) may give a job up to this many times the GPUs that it asks for"},
+      {"speed_up",
+       "how jobs speed up with their GPUs, for elastic policies: as this power of the number; 1: linear"},
       {"load",
        "requested GPU-seconds that arrive per second and GPU of the cluster; the arrivals are stretched or "
        "squeezed to it; empty: arrivals as they are"},
@@ -364,6 +374,6 @@ BOOST_HANA_ADAPT_STRUCT(lab::TuneOptions, trace, format, model, cluster, load, i
                         threads, expert, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::TraceOptions, file, format, throughputs, fit, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::SimulateOptions, trace, format, throughputs, run_time, cluster, policy,
-                        placement, backfill, preempt, overhead, speed, load, limit, drop_too_large, seed,
-                        threads, intervals, out, json);
+                        placement, backfill, preempt, overhead, speed, elastic, speed_up, load, limit,
+                        drop_too_large, seed, threads, intervals, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::ValidateOptions, traces, golden, json);

@@ -4,8 +4,13 @@
 
 #include "mara/schedule/conservative_backfill.hpp"
 #include "mara/schedule/discretised_las.hpp"
+#include "mara/schedule/fair_share_dispatcher.hpp"
 #include "mara/schedule/fragmentation.hpp"
+#include "mara/schedule/hesrpt.hpp"
+#include "mara/schedule/optimus.hpp"
 #include "mara/schedule/place_scored.hpp"
+#include "mara/schedule/pooled_dispatcher.hpp"
+#include "mara/schedule/tetris_dispatcher.hpp"
 #include "mara/simulation/active_job.hpp"
 
 namespace lab {
@@ -74,6 +79,14 @@ Policy own_way(std::string_view name, std::string_view about, Make make) {
           }};
 }
 
+/// A rule that decides how many GPUs of which type each job gets, preemptive and elastic.
+template <class Rule>
+Policy pooled(std::string_view name, std::string_view about) {
+  return own_way(name, about, [](AnyPlacement placement, const PolicySetup&) {
+    return PooledDispatcher<Rule, AnyPlacement>(Rule{}, {}, std::move(placement));
+  });
+}
+
 constexpr ListTraits kPreempts{Preemption::kKeep, false}, kStrict{Preemption::kNone, true};
 
 const std::vector<Policy>& table() {
@@ -97,6 +110,14 @@ const std::vector<Policy>& table() {
       list<AgeingOrder>("priority", "highest priority first, with ageing"),
       list<FinishTimeFairOrder>("themis", "worst finish-time fairness first"),
       list<RandomJobOrder>("random", "in random order"),
+      own_way("drf", "dominant resource fairness over tenants",
+              [](AnyPlacement placement, const PolicySetup&) {
+                return FairShareDispatcher<ArrivalJobOrder, AnyPlacement>({}, {}, std::move(placement));
+              }),
+      own_way("tetris", "Tetris, which places in its own way",
+              [](AnyPlacement, const PolicySetup&) { return TetrisDispatcher(); }),
+      pooled<Optimus>("optimus", "GPUs where they shorten most"),
+      pooled<Hesrpt>("hesrpt", "heSRPT, for jobs that speed up as a power of their GPUs"),
   };
   return all;
 }

@@ -104,8 +104,7 @@ class AnyScheduler {
  public:
   template <mara::PlatformScheduler Scheduler>
   explicit AnyScheduler(Scheduler scheduler)
-      : scheduler_(std::make_unique<Model<Scheduler>>(std::move(scheduler))),
-        name_(scheduler_->name()) {}
+      : scheduler_(std::make_unique<Model<Scheduler>>(std::move(scheduler))), name_(scheduler_->name()) {}
 
   const std::string& name() const noexcept { return name_; }
   void enter(mara::Dispatch& dispatch, mara::JobSlot slot) { scheduler_->enter(dispatch, slot); }
@@ -158,8 +157,8 @@ std::string placement_names();
 
 /// The placement rule called setup.placement. Errors: kInvalidArgument, naming the option and the value.
 mara::Result<AnyPlacement> make_placement(const PolicySetup& setup);
-/// The scheduler called `name`. Errors: kInvalidArgument, naming the option and the value, for an unknown name
-/// and for choices that the policy cannot follow.
+/// The scheduler called `name`. Errors: kInvalidArgument, naming the option and the value, for an unknown
+/// name and for choices that the policy cannot follow.
 mara::Result<AnyScheduler> make_scheduler(std::string_view name, const PolicySetup& setup);
 
 }  // namespace lab

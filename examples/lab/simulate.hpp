@@ -37,8 +37,9 @@ struct SimulationInput {
   mara::Platform platform;
   mara::RigidJobs jobs;
   AnyOverhead overhead;
-  double load = 0.0;               ///< GPU-seconds asked for per second and GPU; 0 when there is no GPU
-  std::vector<std::string> notes;  ///< sentences on what was left out or taken for granted
+  double load = 0.0;                    ///< GPU-seconds asked for per second and GPU; 0 when there is no GPU
+  std::optional<double> lower_bound_s;  ///< no scheduler's mean JCT is below it
+  std::vector<std::string> notes;       ///< sentences on what was left out or taken for granted
 };
 
 /// What a policy did.
@@ -49,6 +50,13 @@ struct PolicyRun {
   std::vector<double> jct_s;  ///< of the jobs that finished
   UsageProfile usage;
   double seconds = 0.0;  ///< of wall-clock time
+
+  /// Mean JCT over the lower bound; nothing unless all jobs finished.
+  std::optional<double> over_bound(const SimulationInput& input) const {
+    const bool all = metrics.finished == input.jobs.jobs.size();
+    if (!all || !metrics.jct_s.mean || !input.lower_bound_s) return std::nullopt;
+    return *metrics.jct_s.mean / *input.lower_bound_s;
+  }
 };
 
 /// Reads and checks everything that the options name (simulate_input.cpp). Errors name the option.
@@ -59,7 +67,7 @@ mara::Result<PolicyRun> run_policy(const SimulationInput& input, AnyScheduler sc
                                    std::ostream* intervals);
 
 /// The table for a terminal: aligned, ending in a line break.
-std::string render_simulation_table(const std::vector<PolicyRun>& runs);
+std::string render_simulation_table(const SimulationInput& input, const std::vector<PolicyRun>& runs);
 /// summary.json: the same for two runs with one seed, apart from its member `timing`.
 nlohmann::ordered_json simulation_json(const SimulateOptions& options, const SimulationInput& input,
                                        const std::vector<PolicyRun>& runs,

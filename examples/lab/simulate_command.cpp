@@ -58,7 +58,8 @@ Status check_folder(const std::string& folder, const std::vector<std::string>& f
       {"intervals.csv", holds("policy,sequence,job,")}};
   for (const std::string& figure : figures) targets.emplace_back(figure, holds("GNUPLOT"));
   for (const auto& [name, ours] : targets)
-    if (auto ready = check_target_file((fs::path(folder) / name).string(), "--out", ours); !ready) return ready;
+    if (auto ready = check_target_file((fs::path(folder) / name).string(), "--out", ours); !ready)
+      return ready;
   return {};
 }
 
@@ -80,7 +81,8 @@ Status join_parts(const fs::path& target, std::string_view columns, const std::v
   return Error{ErrorCode::kIo, target.string() + ": cannot be written"};
 }
 
-mara::Result<std::vector<AnyScheduler>> make_schedulers(const SimulateOptions& options, const SimulationInput& input) {
+mara::Result<std::vector<AnyScheduler>> make_schedulers(const SimulateOptions& options,
+                                                        const SimulationInput& input) {
   PolicySetup setup;
   setup.platform = &input.platform;
   setup.jobs = &input.jobs;
@@ -105,7 +107,8 @@ mara::Result<std::vector<PolicyRun>> run_all(const SimulateOptions& options, con
                                              std::vector<AnyScheduler> schedulers, const fs::path& scratch) {
   const std::size_t count = schedulers.size();
   std::vector<std::optional<mara::Result<PolicyRun>>> results(count);
-  const int wanted = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+  const int wanted =
+      options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
   mara::ThreadPool pool(std::min(wanted, static_cast<int>(count)));
   pool.for_each(count, [&](std::size_t i) {
     std::ofstream jobs, intervals;
@@ -135,7 +138,8 @@ Status write_results(const SimulateOptions& options, const SimulationInput& inpu
     for (std::size_t i = 0; i < runs.size(); ++i) paths.push_back(scratch / (name + std::to_string(i)));
     return paths;
   };
-  if (auto done = join_parts(folder / "jobs.csv", mara::kPlatformJobColumns, parts("jobs")); !done) return done;
+  if (auto done = join_parts(folder / "jobs.csv", mara::kPlatformJobColumns, parts("jobs")); !done)
+    return done;
   files.push_back("jobs.csv");
   if (options.intervals) {
     if (auto done = join_parts(folder / "intervals.csv", mara::kPlatformIntervalColumns, parts("intervals"));
@@ -159,18 +163,20 @@ std::string plural(std::uint64_t count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
 }
 
-void print_text(const SimulateOptions& options, const SimulationInput& input, const std::vector<PolicyRun>& runs,
-                const std::vector<std::string>& files) {
+void print_text(const SimulateOptions& options, const SimulationInput& input,
+                const std::vector<PolicyRun>& runs, const std::vector<std::string>& files) {
   std::printf("%s (%s): %s\n", options.trace.c_str(), std::string(mara::to_string(input.format)).c_str(),
               plural(input.jobs.jobs.size(), "job").c_str());
-  std::printf("cluster: %s\n", options.cluster[0] == '@'
-                                   ? (options.cluster.substr(1) + ": " +
-                                      plural(input.platform.nodes.size(), "node"))
-                                         .c_str()
-                                   : mara::describe(input.platform).c_str());
+  std::printf("cluster: %s\n",
+              options.cluster[0] == '@'
+                  ? (options.cluster.substr(1) + ": " + plural(input.platform.nodes.size(), "node")).c_str()
+                  : mara::describe(input.platform).c_str());
   std::printf("load: %s GPU-seconds asked for per second and GPU\n", format_three(input.load).c_str());
+  if (input.lower_bound_s)
+    std::printf("bound: no scheduler has a mean JCT below %s\n",
+                format_duration(input.lower_bound_s).c_str());
   for (const std::string& note : input.notes) std::printf("note: %s\n", note.c_str());
-  std::printf("\n%s", render_simulation_table(runs).c_str());
+  std::printf("\n%s", render_simulation_table(input, runs).c_str());
   bool blank = false;
   for (const std::string& file : files) {
     if (!std::exchange(blank, true)) std::printf("\n");

@@ -31,13 +31,14 @@ std::string file_part(const std::string& name) {
 }
 
 TimeUnit axis_unit(double span_s) {
-  return span_s > 4.0 * 86400.0 ? TimeUnit{"days", 86400.0}
+  return span_s > 4.0 * 86400.0  ? TimeUnit{"days", 86400.0}
          : span_s > 4.0 * 3600.0 ? TimeUnit{"hours", 3600.0}
                                  : time_unit(span_s);
 }
 
 /// "plot" with a line for each run over the data blocks `prefix`0, `prefix`1, ...
-std::string plot_lines(const std::vector<PolicyRun>& runs, const std::string& prefix, const std::string& style) {
+std::string plot_lines(const std::vector<PolicyRun>& runs, const std::string& prefix,
+                       const std::string& style) {
   std::string text = "plot ";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (i > 0) text += ", \\\n  ";
@@ -72,7 +73,8 @@ Drawing distribution_drawing(const std::vector<PolicyRun>& runs) {
     drawing.body += data_block("jct" + std::to_string(i), lines);
   }
   if (!(most > 0.0)) least = most = 1.0;
-  drawing.body += drawing.margins({70, 880, 56, 418}) + drawing.heading(24, 28, "Job completion time, cumulative") +
+  drawing.body += drawing.margins({70, 880, 56, 418}) +
+                  drawing.heading(24, 28, "Job completion time, cumulative") +
                   "set logscale x 10\nset xrange [" + exact(least / 1.5) + ":" + exact(most * 1.5) +
                   "]\nset yrange [0:1]\nset xlabel 'completion time, s'\nset ylabel 'share of the finished "
                   "jobs'\nset key top left\n" +
@@ -87,8 +89,7 @@ Drawing usage_drawing(const SimulationInput& input, const std::vector<PolicyRun>
   drawing.height = 640;
   const double gpus = std::max<double>(1.0, static_cast<double>(input.platform.devices()));
   double span_s = 1e-3;
-  for (const PolicyRun& run : runs)
-    span_s = std::max(span_s, run.metrics.end_s - run.metrics.first_submit_s);
+  for (const PolicyRun& run : runs) span_s = std::max(span_s, run.metrics.end_s - run.metrics.first_submit_s);
   const TimeUnit unit = axis_unit(span_s);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const UsageProfile& usage = runs[i].usage;
@@ -110,12 +111,13 @@ Drawing usage_drawing(const SimulationInput& input, const std::vector<PolicyRun>
                     data_block("jobs" + std::to_string(i), job_lines);
   }
   const std::string xrange = "set xrange [0:" + exact(span_s / unit.seconds) + "]\n";
-  drawing.body += drawing.margins({80, 1080, 56, 296}) + drawing.heading(24, 28, "GPUs held over time") + xrange +
-                  "set yrange [0:1.05]\nset ylabel 'share of the GPUs'\nset key outside top right horizontal\n" +
-                  plot_lines(runs, "held", "fsteps") + "unset label\nset key off\n" +
-                  drawing.margins({80, 1080, 374, 580}) + drawing.heading(24, 348, "Jobs in the system") + xrange +
-                  "set yrange [0:*]\nset ylabel 'jobs'\nset xlabel 'time since the first submission, " +
-                  unit.name + "'\n" + plot_lines(runs, "jobs", "fsteps");
+  drawing.body +=
+      drawing.margins({80, 1080, 56, 296}) + drawing.heading(24, 28, "GPUs held over time") + xrange +
+      "set yrange [0:1.05]\nset ylabel 'share of the GPUs'\nset key outside top right horizontal\n" +
+      plot_lines(runs, "held", "fsteps") + "unset label\nset key off\n" +
+      drawing.margins({80, 1080, 374, 580}) + drawing.heading(24, 348, "Jobs in the system") + xrange +
+      "set yrange [0:*]\nset ylabel 'jobs'\nset xlabel 'time since the first submission, " + unit.name +
+      "'\n" + plot_lines(runs, "jobs", "fsteps");
   return drawing;
 }
 
@@ -124,8 +126,8 @@ Drawing timeline_drawing(const SimulationInput& input, const PolicyRun& run) {
   const UsageProfile& usage = run.usage;
   const double span_s = std::max(1e-3, run.metrics.end_s - run.metrics.first_submit_s);
   const double width = usage.jobs().width_s();
-  const auto shown = std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(span_s / width)), 2,
-                                             BinnedSeries::kBins);
+  const auto shown =
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(span_s / width)), 2, BinnedSeries::kBins);
   const TimeUnit unit = axis_unit(span_s);
   // Cells are boxes of their own, so that neither their number nor their size bounds the figure; nothing is
   // drawn where nothing is held, and equal neighbours are one.
@@ -161,18 +163,19 @@ Drawing timeline_drawing(const SimulationInput& input, const PolicyRun& run) {
   drawing.width = 1100;
   const double height = std::clamp(14.0 * static_cast<double>(rows), 120.0, 640.0);
   drawing.height = 130 + height;
-  drawing.body = data_block("boxes", boxes) + drawing.margins({120, 1080, 66, 66 + height}) +
-                 drawing.heading(24, 26, gnuplot_plain(run.name) + ": GPUs held on each node") +
-                 drawing.heading(24, 48,
-                                 gnuplot_plain(rows < input.platform.nodes.size()
-                                                   ? "a row is a group of neighbouring nodes; dark: all held"
-                                                   : "a row is a node; dark: all held"),
-                                 12, kQuiet, false) +
-                 "set xrange [0:" + exact(span_s / unit.seconds) + "]\nset yrange [" +
-                 exact(static_cast<double>(rows)) + ":0]\nset border 0\nunset grid\nset ytics (" + ytics +
-                 ") scale 0\nset key off\nset xlabel 'time since the first submission, " + unit.name +
-                 "'\nplot $boxes using 1:2:3:4:5:6:7 with boxxyerror fillstyle solid 1.0 noborder linecolor rgb "
-                 "variable\n";
+  drawing.body =
+      data_block("boxes", boxes) + drawing.margins({120, 1080, 66, 66 + height}) +
+      drawing.heading(24, 26, gnuplot_plain(run.name) + ": GPUs held on each node") +
+      drawing.heading(24, 48,
+                      gnuplot_plain(rows < input.platform.nodes.size()
+                                        ? "a row is a group of neighbouring nodes; dark: all held"
+                                        : "a row is a node; dark: all held"),
+                      12, kQuiet, false) +
+      "set xrange [0:" + exact(span_s / unit.seconds) + "]\nset yrange [" + exact(static_cast<double>(rows)) +
+      ":0]\nset border 0\nunset grid\nset ytics (" + ytics +
+      ") scale 0\nset key off\nset xlabel 'time since the first submission, " + unit.name +
+      "'\nplot $boxes using 1:2:3:4:5:6:7 with boxxyerror fillstyle solid 1.0 noborder linecolor rgb "
+      "variable\n";
   return drawing;
 }
 

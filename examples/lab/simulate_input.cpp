@@ -8,6 +8,7 @@
 #include "mara/cluster/platform_text.hpp"
 #include "mara/core/parse.hpp"
 #include "mara/interop/gzip.hpp"
+#include "mara/schedule/lower_bound.hpp"
 #include "mara/workload/gavel_throughputs.hpp"
 #include "mara/workload/read_openb_nodes.hpp"
 #include "simulate.hpp"
@@ -111,9 +112,8 @@ Result<std::vector<double>> parse_speeds(const std::string& text, const Platform
     if (equals == std::string_view::npos) return bad("must be TYPE=SPEED,...");
     const auto number = parse_double(part.substr(equals + 1), "");
     if (!number || !(*number > 0.0) || *number > 1e6) return bad("a speed must be above 0 and at most 1e6");
-    const auto type = std::find_if(platform.types.begin(), platform.types.end(), [&](const DeviceType& t) {
-      return t.name == part.substr(0, equals);
-    });
+    const auto type = std::find_if(platform.types.begin(), platform.types.end(),
+                                   [&](const DeviceType& t) { return t.name == part.substr(0, equals); });
     if (type == platform.types.end()) return bad("the cluster has no such type");
     speeds[static_cast<std::size_t>(type - platform.types.begin())] = *number;
   }
@@ -124,8 +124,8 @@ Result<std::vector<double>> parse_speeds(const std::string& text, const Platform
 Status set_load(Trace& trace, double gpus, double load) {
   const double present = summarise(trace).load_gpus / gpus;
   if (!(present > 0.0) || !std::isfinite(present))
-    return Error{ErrorCode::kInvalidArgument, "--load: all jobs are submitted at the same time, got " +
-                                                  format_exact(load)};
+    return Error{ErrorCode::kInvalidArgument,
+                 "--load: all jobs are submitted at the same time, got " + format_exact(load)};
   const double first = trace.jobs.front().submit_s, factor = present / load;
   for (TraceJob& job : trace.jobs) {
     const double submit_s = first + (job.submit_s - first) * factor;
@@ -188,6 +188,8 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
 
   RigidOptions rigid;
   rigid.speeds = std::move(*speeds);
+  rigid.speed_up = {SpeedUp::Kind::kPower, options.speed_up};
+  rigid.max_gpus_factor = options.elastic;
   rigid.too_large = options.drop_too_large ? TooLarge::kDrop : TooLarge::kRefuse;
   auto jobs = rigid_jobs(*trace, input.platform, rigid);
   if (!jobs) {
@@ -199,6 +201,9 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
   if (input.jobs.jobs.empty())
     return Error{ErrorCode::kCapacityExceeded,
                  options.trace + ": no job that the cluster could hold, with --cluster " + options.cluster};
+  // Elastic rules may give a job less than it asks for, too.
+  const auto bound = mean_jct_lower_bound(input.platform, input.jobs.jobs, SizeFreedom::kElastic);
+  if (bound && bound->impossible == 0 && bound->mean_s() > 0.0) input.lower_bound_s = bound->mean_s();
   auto overhead = make_overhead(options.overhead, input.jobs);
   if (!overhead) return overhead.error();
   input.overhead = std::move(*overhead);

@@ -66,6 +66,7 @@ ordered_json policy_json(const PolicyRun& run, const SimulationInput& input) {
           {"rejected", m.rejected},
           {"stalled", run.run.stalled},
           {"jct_s", summary(m.jct_s)},
+          {"jct_over_lower_bound", number(run.over_bound(input))},
           {"queueing_s", summary(m.queueing_s)},
           {"mean_slowdown", number(m.mean_slowdown)},
           {"mean_bounded_slowdown", number(m.mean_bounded_slowdown)},
@@ -126,7 +127,7 @@ struct Column {
 
 }  // namespace
 
-std::string render_simulation_table(const std::vector<PolicyRun>& runs) {
+std::string render_simulation_table(const SimulationInput& input, const std::vector<PolicyRun>& runs) {
   double longest = 0.0;
   bool deadlines = false, left = false, rejected = false, moved = false;
   for (const PolicyRun& run : runs) {
@@ -144,6 +145,7 @@ std::string render_simulation_table(const std::vector<PolicyRun>& runs) {
   std::vector<Column> columns = {
       {"policy", [](const PolicyRun& run) { return run.name; }},
       {std::string("JCT, ") + unit.name, [&](const PolicyRun& r) { return time(r.metrics.jct_s.mean); }},
+      {"/bound", [&](const PolicyRun& r) { return format_three(r.over_bound(input)); }},
       {"p50", [&](const PolicyRun& r) { return time(r.metrics.jct_s.p50); }},
       {"p95", [&](const PolicyRun& r) { return time(r.metrics.jct_s.p95); }},
       {"p99", [&](const PolicyRun& r) { return time(r.metrics.jct_s.p99); }},
@@ -157,14 +159,18 @@ std::string render_simulation_table(const std::vector<PolicyRun>& runs) {
       {"util", [](const PolicyRun& r) { return format_fixed(r.metrics.gpu_utilisation, 3); }},
   };
   if (moved) {
-    columns.push_back({"preempt", [](const PolicyRun& r) { return format_three(r.metrics.preemptions_per_job); }});
-    columns.push_back({"moves", [](const PolicyRun& r) { return format_three(r.metrics.migrations_per_job); }});
+    columns.push_back(
+        {"preempt", [](const PolicyRun& r) { return format_three(r.metrics.preemptions_per_job); }});
+    columns.push_back(
+        {"moves", [](const PolicyRun& r) { return format_three(r.metrics.migrations_per_job); }});
   }
   if (deadlines)
-    columns.push_back({"late", [](const PolicyRun& r) { return format_fixed(r.metrics.deadline_miss_rate, 3); }});
+    columns.push_back(
+        {"late", [](const PolicyRun& r) { return format_fixed(r.metrics.deadline_miss_rate, 3); }});
   if (rejected)
     columns.push_back({"rejected", [](const PolicyRun& r) { return std::to_string(r.metrics.rejected); }});
-  if (left) columns.push_back({"open", [](const PolicyRun& r) { return std::to_string(r.metrics.unfinished); }});
+  if (left)
+    columns.push_back({"open", [](const PolicyRun& r) { return std::to_string(r.metrics.unfinished); }});
 
   std::vector<std::vector<std::string>> lines(runs.size() + 1);
   std::vector<std::size_t> widths;
@@ -193,8 +199,7 @@ ordered_json simulation_json(const SimulateOptions& options, const SimulationInp
     policies.push_back(policy_json(run, input));
     timing[run.name] = {
         {"seconds", run.seconds},
-        {"events_per_s",
-         run.seconds > 0.0 ? static_cast<double>(run.run.job_events) / run.seconds : 0.0}};
+        {"events_per_s", run.seconds > 0.0 ? static_cast<double>(run.run.job_events) / run.seconds : 0.0}};
   }
   const auto choice = [](const auto& value) {
     return value ? ordered_json(std::string(mara::enum_name(*value))) : ordered_json(nullptr);
@@ -207,7 +212,8 @@ ordered_json simulation_json(const SimulateOptions& options, const SimulationInp
             {"jobs", input.jobs.jobs.size()},
             {"skipped_rows", input.skipped_rows},
             {"left_out", input.jobs.dropped},
-            {"load", input.load}}},
+            {"load", input.load},
+            {"lower_bound_mean_jct_s", number(input.lower_bound_s)}}},
           {"cluster", platform_json(options, input)},
           {"options",
            {{"placement", options.placement},
@@ -215,6 +221,8 @@ ordered_json simulation_json(const SimulateOptions& options, const SimulationInp
             {"preempt", choice(options.preempt)},
             {"overhead", options.overhead},
             {"speed", options.speed},
+            {"elastic", options.elastic},
+            {"speed_up", options.speed_up},
             {"load", number(options.load)},
             {"limit", options.limit},
             {"run_time", std::string(mara::enum_name(options.run_time))},

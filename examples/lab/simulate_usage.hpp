@@ -109,7 +109,9 @@ class UsageProfile {
 
   std::size_t rows() const noexcept { return rows_.size(); }
   /// The first node of a row.
-  std::size_t first_node(std::size_t row) const noexcept { return (row * nodes_ + rows_.size() - 1) / rows_.size(); }
+  std::size_t first_node(std::size_t row) const noexcept {
+    return (row * nodes_ + rows_.size() - 1) / rows_.size();
+  }
   double gpus(std::size_t row) const noexcept { return gpus_[row]; }
   const BinnedSeries& held(std::size_t row) const noexcept { return rows_[row]; }
   const BinnedSeries& jobs() const noexcept { return jobs_; }

@@ -1,6 +1,8 @@
 #pragma once
-// Everything of mara but interop/, whose adapters are included one by one. A program that only deploys an
-// actor includes <mara/deploy/deploy.hpp> instead.
+// Everything that composing, training and deploying takes. Not in it, so that it compiles quickly: the readers of
+// trace files (<mara/workload/workload.hpp>), the simulation node by node (<mara/simulation/platform.hpp>) and its
+// schedulers (<mara/schedule/dispatchers.hpp>), and interop/, whose adapters are included one by one. A program
+// that only deploys an actor includes <mara/deploy/deploy.hpp> instead.
 
 // In the order of the floors:
 // clang-format off
@@ -43,7 +45,18 @@
 #include "mara/nn/weights_file.hpp"
 #include "mara/cluster/allocation.hpp"
 #include "mara/cluster/cluster.hpp"
-#include "mara/workload/workload.hpp"
+#include "mara/workload/bind_jobs.hpp"
+#include "mara/workload/dense_start.hpp"
+#include "mara/workload/device_profile.hpp"
+#include "mara/workload/fit.hpp"
+#include "mara/workload/generate.hpp"
+#include "mara/workload/goodness_of_fit.hpp"
+#include "mara/workload/job.hpp"
+#include "mara/workload/quantile_table.hpp"
+#include "mara/workload/trace.hpp"
+#include "mara/workload/trace_table.hpp"
+#include "mara/workload/workload_model.hpp"
+#include "mara/workload/workload_model_json.hpp"
 
 #include "mara/flow/matching.hpp"
 #include "mara/flow/potential_field.hpp"

@@ -1,4 +1,4 @@
-// mara.hpp reaches every header but the adapters, in the order of the floors.
+// mara.hpp and the umbrellas that it names reach every header but the adapters, in the order of the floors.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -38,7 +38,8 @@ TEST_CASE("the umbrella is complete and in order", "[pipeline]") {
   }
   const fs::path include = fs::path(source) / "include";
   std::set<std::string> reached;
-  std::vector<std::string> queue{"mara/mara.hpp"};
+  std::vector<std::string> queue{"mara/mara.hpp", "mara/workload/workload.hpp", "mara/simulation/platform.hpp",
+                                 "mara/schedule/dispatchers.hpp"};
   while (!queue.empty()) {
     const std::string header = queue.back();
     queue.pop_back();
@@ -50,7 +51,7 @@ TEST_CASE("the umbrella is complete and in order", "[pipeline]") {
     if (!entry.is_regular_file()) continue;
     const std::string header = fs::relative(entry.path(), include).generic_string();
     if (folder_of(header) == "interop") continue;
-    INFO(header << " is not reached by mara/mara.hpp");
+    INFO(header << " is not reached by an umbrella");
     CHECK(reached.count(header) == 1);
     ++count;
   }

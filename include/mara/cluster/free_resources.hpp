@@ -31,7 +31,7 @@ class FreeResources {
       state.first_device = static_cast<std::uint32_t>(device_free_.size());
       state.devices = static_cast<std::int16_t>(node.devices);
       state.type_bit = node.type >= 0 ? std::uint32_t{1} << node.type : 0;
-      state.whole = all_devices(node.devices);
+      state.set_whole(all_devices(node.devices));
       state.cpu = state.cpu_capacity = node.cpu.value;
       state.memory = state.memory_capacity = node.memory_mib;
       for (int d = 0; d < node.devices; ++d)
@@ -47,7 +47,7 @@ class FreeResources {
   std::size_t size() const noexcept { return nodes_.size(); }
   /// Devices of `node` that are wholly free, as bits; 0 when the node is down.
   std::uint64_t whole(std::size_t node) const noexcept { return nodes_[node].whole; }
-  int whole_count(std::size_t node) const noexcept { return std::popcount(nodes_[node].whole); }
+  int whole_count(std::size_t node) const noexcept { return nodes_[node].whole_count; }
   int devices(std::size_t node) const noexcept { return nodes_[node].devices; }
   /// Free milli of one device.
   int device_free(std::size_t node, int device) const noexcept {
@@ -84,10 +84,10 @@ class FreeResources {
   }
   /// Whether `count` devices of the demand could be claimed on this node now.
   bool can_host(std::size_t node, const PlacementDemand& demand, std::int32_t count) const noexcept {
+    const bool whole = count > 0 && demand.share == kWhole;
+    if (whole && whole_count(node) < count) return false;  // mostly this decides
     if (!admits(node, demand) || !has_host(node, demand, count)) return false;
-    if (count == 0) return true;
-    if (demand.share < kWhole) return tightest_device(node, demand.share) >= 0;
-    return whole_count(node) >= count;
+    return whole || count == 0 || tightest_device(node, demand.share) >= 0;
   }
   /// The device with the least free milli that still has `share` (ties: the lowest number); -1 when none has.
   int tightest_device(std::size_t node, int share) const noexcept {
@@ -176,7 +176,7 @@ class FreeResources {
       state.fingerprint += device_weight(left) * static_cast<std::uint64_t>(share.share);
     }
     if (state.up) {
-      state.whole |= closed;
+      state.set_whole(state.whole | closed);
       whole_devices_ += std::popcount(closed);
       free_milli_ += std::int64_t{share.device_count()} * share.share;
     }
@@ -197,7 +197,7 @@ class FreeResources {
       milli += free;
       if (free == kWhole) whole |= std::uint64_t{1} << d;
     }
-    state.whole = up ? whole : 0;
+    state.set_whole(up ? whole : 0);
     whole_devices_ += up ? std::popcount(whole) : -std::popcount(whole);
     free_milli_ += up ? milli : -milli;
   }
@@ -210,7 +210,7 @@ class FreeResources {
       NodeState& state = nodes_[n];
       const NodeState& theirs = other.nodes_[n];
       state.up = state.up && theirs.up;
-      state.whole = state.up ? state.whole & theirs.whole : 0;
+      state.set_whole(state.up ? state.whole & theirs.whole : 0);
       take_host(state, state.cpu - std::min(state.cpu, theirs.cpu),
                 state.memory - std::min(state.memory, theirs.memory));
       for (std::size_t d = 0; d < static_cast<std::size_t>(state.devices); ++d) {
@@ -220,7 +220,7 @@ class FreeResources {
         free = less;
         if (state.up) free_milli_ += free;
       }
-      whole_devices_ += std::popcount(state.whole);
+      whole_devices_ += state.whole_count;
     }
   }
 
@@ -238,6 +238,13 @@ class FreeResources {
     std::uint32_t claims = 0;  // shares held
     std::int16_t devices = 0;
     bool up = true;
+
+    // Counting bits is slow where the processor is not asked to do it.
+    std::int16_t whole_count = 0;
+    void set_whole(std::uint64_t bits) noexcept {
+      whole = bits;
+      whole_count = static_cast<std::int16_t>(std::popcount(bits));
+    }
   };
 
   static std::uint64_t all_devices(int count) noexcept {
@@ -263,7 +270,7 @@ class FreeResources {
     }
     if (state.up) {
       const std::uint64_t opened = share.devices & state.whole;
-      state.whole &= ~opened;
+      state.set_whole(state.whole & ~opened);
       whole_devices_ -= std::popcount(opened);
       free_milli_ -= std::int64_t{share.device_count()} * share.share;
     }

@@ -33,10 +33,10 @@ struct KnownPower {
 // Board power as the vendors state it (of one of a k80's two devices, half), watts. What an idle device draws
 // is not stated: kIdleShare of it is an assumption of this library.
 inline constexpr std::array<KnownPower, 23> kKnownPower{{
-    {"h200", 700},    {"h100", 700}, {"h800", 700}, {"h20", 400},  {"a100", 400},    {"a100-80g", 400},
-    {"a100-40g", 400}, {"a800", 400}, {"a40", 300},  {"a30", 165},  {"a10", 150},     {"l40", 300},
-    {"l40s", 350},    {"l4", 72},    {"v100", 300}, {"v100m32", 300}, {"v100m16", 300}, {"p100", 250},
-    {"p40", 250},     {"t4", 70},    {"k80", 150},  {"m40", 250},  {"rtx3090", 350},
+    {"h200", 700},     {"h100", 700}, {"h800", 700}, {"h20", 400},     {"a100", 400},    {"a100-80g", 400},
+    {"a100-40g", 400}, {"a800", 400}, {"a40", 300},  {"a30", 165},     {"a10", 150},     {"l40", 300},
+    {"l40s", 350},     {"l4", 72},    {"v100", 300}, {"v100m32", 300}, {"v100m16", 300}, {"p100", 250},
+    {"p40", 250},      {"t4", 70},    {"k80", 150},  {"m40", 250},     {"rtx3090", 350},
 }};
 inline constexpr double kIdleShare = 0.15;
 
@@ -107,14 +107,14 @@ inline Result<PlatformPart> parse_platform_part(std::string_view text) {
   const std::size_t times = counts.find('x');
   part.nodes = parse_count(counts.substr(0, times));
   part.devices = times == std::string_view::npos ? -1 : parse_count(counts.substr(times + 1));
-  if (part.nodes < 0 || part.devices < 0)
-    return bad(show(counts) + " is not NODESxDEVICES, such as 8x8");
+  if (part.nodes < 0 || part.devices < 0) return bad(show(counts) + " is not NODESxDEVICES, such as 8x8");
   if (part.nodes == 0) return bad("there are 0 nodes", ErrorCode::kInvalidArgument);
   if (part.nodes > kMostNodesInText)
     return bad("more than " + std::to_string(kMostNodesInText) + " nodes", ErrorCode::kInvalidArgument);
   if (part.devices > kMaxDevicesPerNode)
-    return bad(std::to_string(part.devices) + " devices a node, at most " + std::to_string(kMaxDevicesPerNode),
-               ErrorCode::kInvalidArgument);
+    return bad(
+        std::to_string(part.devices) + " devices a node, at most " + std::to_string(kMaxDevicesPerNode),
+        ErrorCode::kInvalidArgument);
   rest.remove_prefix(counts.size());
   if (!rest.empty()) {
     rest.remove_prefix(1);
@@ -182,9 +182,9 @@ inline Result<Platform> parse_platform(std::string_view text) {
       named.push_back(0);
     } else if ((part.has_memory && part.type.memory_mib != platform.types[type].memory_mib) ||
                (part.has_price && part.type.price_per_hour != platform.types[type].price_per_hour)) {
-      return Error{ErrorCode::kInvalidArgument, "platform '" + std::string(text.substr(begin, comma - begin)) +
-                                                    "': type '" + part.type.name +
-                                                    "' has another memory or price in an earlier part"};
+      return Error{ErrorCode::kInvalidArgument,
+                   "platform '" + std::string(text.substr(begin, comma - begin)) + "': type '" +
+                       part.type.name + "' has another memory or price in an earlier part"};
     }
     if (static_cast<std::int64_t>(platform.nodes.size()) + part.nodes > kMostNodesInText)
       return Error{ErrorCode::kInvalidArgument,

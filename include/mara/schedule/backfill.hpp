@@ -20,7 +20,8 @@ concept BackfillRule = requires(B rule, Dispatch& dispatch, WaitingQueue& queue,
                                 AnyDevices& placing) {
   { rule.name() } -> std::convertible_to<std::string_view>;
   rule.fill(dispatch, queue, head, placing);
-  rule.leave(dispatch, head);
+  rule.enter(dispatch, head);  // a job has come into the queue
+  rule.leave(dispatch, head);  // it has ended
 };
 
 /// Nobody overtakes.
@@ -28,7 +29,8 @@ struct NoBackfill {
   static constexpr std::string_view name() noexcept { return ""; }
   template <class Placing>
   void fill(Dispatch&, WaitingQueue&, JobSlot, Placing&) const noexcept {}
-  void leave(Dispatch&, JobSlot) const noexcept {}
+  void enter(const Dispatch&, JobSlot) const noexcept {}
+  void leave(const Dispatch&, JobSlot) const noexcept {}
 };
 
 /// EASY (Lifka, "The ANL/IBM SP scheduling system", JSSPP'95; Mu'alem & Feitelson, TPDS 12, 2001): the head
@@ -76,11 +78,20 @@ struct EasyBackfill {
     for (const Ranked& candidate : candidates_)
       if (ask(dispatch, candidate.slot, placing) == Answer::kStarted) queue.erase(candidate.slot);
   }
-  void leave(Dispatch&, JobSlot slot) noexcept {
+  void enter(const Dispatch& dispatch, JobSlot slot) {
+    if (slot >= counted_.size()) counted_.resize(slot + std::size_t{1}, false);
+    if (counted_[slot] || !(dispatch.job(slot).job.estimate_s < kNever)) return;
+    counted_[slot] = true;
+    ++estimated_;
+  }
+  void leave(const Dispatch&, JobSlot slot) noexcept {
     if (head_ == slot) head_ = kNobody;
+    if (slot >= counted_.size() || !counted_[slot]) return;
+    counted_[slot] = false;
+    --estimated_;
   }
 
-  /// The shadow time of the last decision at which a head waited; infinity when no estimate tells.
+  /// The shadow time computed last; infinity when no estimate tells. It is not computed while nobody fits.
   double shadow_s() const noexcept { return shadow_s_; }
 
  private:
@@ -103,7 +114,8 @@ struct EasyBackfill {
     const double end = dispatch.now_s() + job.job.estimate_s;
     const bool in_time = strict ? end < shadow_s_ : end <= shadow_s_ && end < kNever;
     if (!in_time && (!may_outlast || in_time_only_[job.demand_class]))
-      return shadow_s_ == kNever ? Answer::kNoneOfItsClass : Answer::kNotThis;  // never: none can be in time
+      // Where nobody has an estimate, nobody will be in time.
+      return estimated_ == 0 ? Answer::kNoneOfItsClass : Answer::kNotThis;
     if (!placing.place(dispatch.free(), job.demand, placement_)) return Answer::kNoneOfItsClass;
     if (!in_time) {
       if (!placing.place(left_over_, job.demand, placement_)) {
@@ -158,6 +170,8 @@ struct EasyBackfill {
   double shadow_s_ = kNever;
   FreeResources at_shadow_, left_over_;
   std::vector<Ranked> ends_, candidates_;
+  std::vector<char> counted_;       // by slot: has an estimate and is here
+  std::size_t estimated_ = 0;       // how many do
   std::vector<char> in_time_only_;  // by demand class: does not fit beside the reservation
   Placement placement_;
 };

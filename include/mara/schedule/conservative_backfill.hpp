@@ -68,6 +68,7 @@ class ConservativeBackfill {
       if (!ended_.empty()) {
         sort(dispatch);
         for (Booking& booking : waiting_) {
+          if (booking.start_s <= now) continue;  // due, late by rounding at most
           profile_.release(booking.start_s, booking.end_s, booking.placement);
           book(dispatch, booking);
         }

@@ -57,7 +57,8 @@ class DiscretisedLas {
     for (const auto& queue : queues_) {
       for (const JobSlot slot : queue) {
         if (next < running_.size() && slot == running_[next]) {
-          keeper_.keep(dispatch, placing_, next++);
+          keeper_.keep(dispatch, placing_, next, next + 1);
+          ++next;
         } else if (next < running_.size() || dispatch.free().free_milli() > 0 ||
                    dispatch.job(slot).demand.devices == 0) {
           keeper_.start(dispatch, placing_, slot, next);
@@ -73,7 +74,7 @@ class DiscretisedLas {
       for (const JobSlot slot : queues_[q]) {
         const ActiveJob& job = dispatch.job(slot);
         if (!job.running) break;
-        jump = std::min(jump, std::ceil(thresholds_[q] / gpus(job)) - job.executed_at(now) + now);
+        jump = std::min(jump, jump_s(job, q, now));
       }
     }
     dispatch.wake_at(jump);
@@ -86,13 +87,19 @@ class DiscretisedLas {
     return job.job.requested.value > 0 ? job.job.requested.as_double() : 1.0;
   }
 
+  // When a running job reaches the threshold of queue q, in whole seconds of execution.
+  double jump_s(const ActiveJob& job, std::size_t q, double now) const noexcept {
+    return std::ceil(thresholds_[q] / gpus(job)) - job.executed_at(now) + now;
+  }
+
   void demote(const Dispatch& dispatch) {
     const double now = dispatch.now_s();
     for (std::size_t q = 0; q < thresholds_.size(); ++q) {
       std::size_t kept = 0;
       for (const JobSlot slot : queues_[q]) {
         const ActiveJob& job = dispatch.job(slot);
-        if (job.executed_at(now) * gpus(job) >= thresholds_[q]) {
+        // What is missing may be less than the clock can show.
+        if (job.executed_at(now) * gpus(job) >= thresholds_[q] || jump_s(job, q, now) <= now) {
           queues_[q + 1].push_back(slot);
           ++queue_of_[slot];
         } else {

@@ -74,8 +74,7 @@ inline Status check_filling(std::span<const std::int64_t> capacity, std::span<co
       return Error{ErrorCode::kShapeMismatch, field + " has " + std::to_string(demands[u].size()) +
                                                   " resources, capacity " + std::to_string(capacity.size())};
     for (std::size_t r = 0; r < capacity.size(); ++r)
-      if (demands[u][r] < 0)
-        return bad(field + "[" + std::to_string(r) + "]", std::to_string(demands[u][r]));
+      if (demands[u][r] < 0) return bad(field + "[" + std::to_string(r) + "]", std::to_string(demands[u][r]));
   }
   if (!weights.empty() && weights.size() != demands.size())
     return Error{ErrorCode::kShapeMismatch, "weights: " + std::to_string(weights.size()) + " for " +
@@ -116,8 +115,8 @@ struct TaskFilling {
 /// lowest dominant share divided by weight gets one task; a user whose next task does not fit, or who has as
 /// many as `limits` says, drops out; the end is when nobody is left. Ties: the lower index.
 ///
-/// `capacity`: by resource; one of 0 counts for nobody's share. `demands`: of one task, by user. `weights`: by
-/// user, empty for equal ones; only ratios count; users of weight 0 get what nobody with a positive weight
+/// `capacity`: by resource; one of 0 counts for nobody's share. `demands`: of one task, by user. `weights`:
+/// by user, empty for equal ones; only ratios count; users of weight 0 get what nobody with a positive weight
 /// can use, all 0 means equal. `limits`: most tasks by user; empty: endless. Users who ask for nothing take
 /// no part: they have their limit, or 0 tasks without one. Errors: kShapeMismatch; kInvalidArgument or
 /// kNumerical for a negative amount or a weight that is negative or not finite, naming field, index and

@@ -22,8 +22,8 @@ namespace mara {
 
 /// Choices of a FairShareDispatcher.
 struct FairShareOptions {
-  /// By tenant; a tenant that is not named has weight 1. Only ratios count. Weight 0: only what no tenant of a
-  /// positive weight can use.
+  /// By tenant; a tenant that is not named has weight 1. Only ratios count. Weight 0: only what no tenant of
+  /// a positive weight can use.
   std::map<int, double> weights;
   /// A tenant whose next job does not fit may start a later one of its queue; otherwise it drops out.
   bool look_further = false;
@@ -49,7 +49,8 @@ template <JobOrder Order = ArrivalJobOrder, PlacementRule Placing = Consolidated
 class FairShareDispatcher {
  public:
   /// The options must pass check_options.
-  explicit FairShareDispatcher(FairShareOptions options = {}, Order order = Order{}, Placing placing = Placing{})
+  explicit FairShareDispatcher(FairShareOptions options = {}, Order order = Order{},
+                               Placing placing = Placing{})
       : options_(std::move(options)), order_(std::move(order)), placing_(std::move(placing)) {
     for (const auto& [tenant, weight] : options_.weights) heaviest_ = std::max(heaviest_, weight);
     if (!(heaviest_ > 0.0)) heaviest_ = 1.0;
@@ -72,8 +73,8 @@ class FairShareDispatcher {
     Tenant& tenant = tenant_of(job.job.tenant);
     const auto local = tenant.classes.try_emplace(job.demand_class, tenant.global.size());
     if (local.second) tenant.global.push_back(job.demand_class);
-    tenant.queue.insert({order_.key(dispatch, job), job.sequence, slot,
-                         static_cast<std::uint32_t>(local.first->second)});
+    tenant.queue.insert(
+        {order_.key(dispatch, job), job.sequence, slot, static_cast<std::uint32_t>(local.first->second)});
   }
   void leave(Dispatch& dispatch, JobSlot slot) {
     give_back(slot);

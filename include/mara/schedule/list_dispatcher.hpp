@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,7 @@ class ListDispatcher {
   void enter(Dispatch& dispatch, JobSlot slot) {
     stand_last(slot);
     queue_.insert(entry_of(dispatch, slot));
+    backfill_.enter(dispatch, slot);
   }
   void leave(Dispatch& dispatch, JobSlot slot) {
     queue_.erase(slot);
@@ -154,7 +156,7 @@ class ListDispatcher {
   void serve_preemptively(Dispatch& dispatch) {
     running_.clear();
     double last_key = -std::numeric_limits<double>::infinity();
-    for (const JobSlot slot : dispatch.running()) {
+    for (const JobSlot slot : in_former_order(dispatch.running(), dispatch)) {
       running_.push_back(entry_of(dispatch, slot));
       last_key = std::max(last_key, running_.back().key);
     }
@@ -166,7 +168,7 @@ class ListDispatcher {
           }))
         return;
     }
-    std::sort(running_.begin(), running_.end());
+    sort_nearly_sorted(running_);
     slots_.clear();
     for (const Entry& entry : running_) slots_.push_back(entry.slot);
     keeper_.begin(dispatch, slots_, options_.preemption == Preemption::kRepack);
@@ -174,7 +176,7 @@ class ListDispatcher {
     for (std::size_t next = 0;;) {
       const Entry* waiting = queue_.front();
       if (next < running_.size() && (waiting == nullptr || !(*waiting < running_[next]))) {
-        keeper_.keep(dispatch, placing_, next);
+        keeper_.keep(dispatch, placing_, next, first_behind(running_[next], next + 1));
         stand_last(running_[next].slot);
         ++next;
       } else if (waiting == nullptr) {
@@ -189,6 +191,34 @@ class ListDispatcher {
     for (Entry& entry : running_) {
       entry.tie = ties_[entry.slot];
       if (!dispatch.job(entry.slot).running) queue_.insert(entry);
+    }
+  }
+
+  // The running jobs, those that ran at the last pass in its order: little is left to sort.
+  std::span<const JobSlot> in_former_order(std::span<const JobSlot> running, const Dispatch& dispatch) {
+    former_.clear();
+    ++pass_;
+    for (const JobSlot slot : slots_) {
+      if (slot >= seen_.size() || !dispatch.job(slot).running || seen_[slot] == pass_) continue;
+      seen_[slot] = pass_;
+      former_.push_back(slot);
+    }
+    for (const JobSlot slot : running) {
+      if (slot >= seen_.size()) seen_.resize(slot + std::size_t{1}, 0);
+      if (std::exchange(seen_[slot], pass_) != pass_) former_.push_back(slot);
+    }
+    return former_;
+  }
+
+  // Insertion sort, unless it turns out that much has to move.
+  static void sort_nearly_sorted(std::vector<Entry>& entries) {
+    std::size_t moves = 0;
+    for (std::size_t i = 1; i < entries.size(); ++i) {
+      const Entry entry = entries[i];
+      std::size_t at = i;
+      for (; at > 0 && entry < entries[at - 1]; --at, ++moves) entries[at] = entries[at - 1];
+      entries[at] = entry;
+      if (moves > 8 * entries.size()) return std::sort(entries.begin(), entries.end());
     }
   }
 
@@ -209,7 +239,10 @@ class ListDispatcher {
   std::vector<std::uint64_t> ties_;  // by slot: where it stood among equals
   std::uint64_t last_tie_ = 0;
   std::vector<Entry> running_;
-  std::vector<JobSlot> slots_;
+  std::vector<JobSlot> slots_;  // of running_
+  std::vector<JobSlot> former_;
+  std::vector<std::uint64_t> seen_;  // by slot: the last pass that has met it
+  std::uint64_t pass_ = 0;
   PlaceKeeper<Placing> keeper_;
 };
 

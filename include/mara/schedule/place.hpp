@@ -26,8 +26,8 @@ concept PlacementRule = requires(P rule, const FreeResources& free, const Placem
 namespace detail {
 
 /// Gathers devices of one type over several nodes. `order` lists nodes as they are to be tried; with `whole`
-/// only nodes all of whose devices are free count. Types are tried in ascending order, so that a job never
-/// mixes types.
+/// only nodes all of whose devices are free count, and for what is left over one with room. Types are tried in
+/// ascending order, so that a job never mixes types.
 template <class Nodes>
 bool gather(const FreeResources& free, const PlacementDemand& demand, const Nodes& order, bool whole,
             Placement& placement) {
@@ -47,6 +47,14 @@ bool gather(const FreeResources& free, const PlacementDemand& demand, const Node
       if (count == 0 || (whole && count < std::min<std::int32_t>(left, free.devices(node)))) continue;
       placement.shares.push_back(free.lowest(node, demand, count));
       left -= count;
+    }
+    for (const std::size_t node : order) {  // the node with room may be one that was passed over
+      if (left == 0 || !whole) break;
+      const bool taken = std::any_of(placement.shares.begin(), placement.shares.end(),
+                                     [node](const NodeShare& share) { return share.node == node; });
+      if (taken || free.type_bit(node) != type || !free.can_host(node, demand, left)) continue;
+      placement.shares.push_back(free.lowest(node, demand, left));
+      left = 0;
     }
     if (left == 0) {
       std::sort(placement.shares.begin(), placement.shares.end(),

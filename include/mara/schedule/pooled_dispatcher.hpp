@@ -27,14 +27,14 @@ struct PooledOptions {
   bool repack = false;
 };
 
-/// Runs a pooled rule `S` (decides how many GPUs of which type each job gets: Optimus, HeSrpt, Tetris, Srtf, a
-/// learnt actor) on nodes and devices. At each decision the rule sees a DecisionView of the jobs in the system
-/// in order of submission and the platform's types pooled (nodes that are down left out), and claims grants.
-/// A job whose grant is what it holds keeps its place; the others lose theirs and are placed by `Placing` on
-/// the granted type, the largest grants first (ties: the earlier submitted). What finds no place because free
-/// devices are scattered over nodes keeps its old place if that is still free; otherwise it gets what it
-/// requested, if that is less and fits, or waits. Should nothing run then, the first such job that fits at its
-/// requested size starts, so that no run gets stuck.
+/// Runs a pooled rule `S` (decides how many GPUs of which type each job gets: Optimus, HeSrpt, Tetris, Srtf,
+/// a learnt actor) on nodes and devices. At each decision the rule sees a DecisionView of the jobs in the
+/// system in order of submission and the platform's types pooled (nodes that are down left out), and claims
+/// grants. A job whose grant is what it holds keeps its place; the others lose theirs and are placed by
+/// `Placing` on the granted type, the largest grants first (ties: the earlier submitted). What finds no place
+/// because free devices are scattered over nodes keeps its old place if that is still free; otherwise it gets
+/// what it requested, if that is less and fits, or waits. Should nothing run then, the first such job that
+/// fits at its requested size starts, so that no run gets stuck.
 ///
 /// Types on which not even an idle platform could place a job at its requested size have speed 0 in what the
 /// rule sees. Jobs without devices are not shown to it; they start first come first served where they fit. A
@@ -56,9 +56,9 @@ class PooledDispatcher {
   void enter(Dispatch& dispatch, JobSlot slot) {
     const ActiveJob& job = dispatch.job(slot);
     std::vector<JobSlot>& list = job.demand.devices > 0 ? active_ : host_only_;
-    const auto at = std::lower_bound(list.begin(), list.end(), job.sequence, [&](JobSlot other, std::uint64_t s) {
-      return dispatch.job(other).sequence < s;
-    });
+    const auto at =
+        std::lower_bound(list.begin(), list.end(), job.sequence,
+                         [&](JobSlot other, std::uint64_t s) { return dispatch.job(other).sequence < s; });
     if (at != list.end() && *at == slot) return;  // it has lost its node
     list.insert(at, slot);
     if (job.demand.devices == 0) return;
@@ -138,9 +138,9 @@ class PooledDispatcher {
   PlacementDemand demand_for(const Dispatch& dispatch, JobSlot slot, Grant grant) const {
     const ActiveJob& job = dispatch.job(slot);
     const bool requested = grant.gpus == job.job.requested;
-    PlacementDemand demand = requested ? job.demand
-                                       : demand_of(dispatch.platform(), job.job,
-                                                   static_cast<std::int32_t>(grant.gpus.units()));
+    PlacementDemand demand =
+        requested ? job.demand
+                  : demand_of(dispatch.platform(), job.job, static_cast<std::int32_t>(grant.gpus.units()));
     demand.types &= std::uint32_t{1} << grant.type;
     return demand;
   }
@@ -191,7 +191,8 @@ class PooledDispatcher {
     return accepts(job, grant) && ledger_.demand(agent) == job.demand ? grant : Grant{};
   }
 
-  // All jobs that hold or are to hold devices of a type lose their places and get new ones, the largest first.
+  // All jobs that hold or are to hold devices of a type lose their places and get new ones, the largest
+  // first.
   void repack(Dispatch& dispatch, std::int32_t type) {
     again_.clear();
     for (std::size_t agent = 0; agent < active_.size(); ++agent) {

@@ -18,7 +18,7 @@ namespace mara {
 class WaitingQueue {
  public:
   struct Entry {
-    double key = 0.0;
+    mutable double key = 0.0;  // rekey() changes it within the set, and restores the order
     std::uint64_t tie = 0;
     JobSlot slot = 0;
     std::uint32_t demand_class = 0;
@@ -49,15 +49,23 @@ class WaitingQueue {
   }
   bool contains(JobSlot slot) const noexcept { return slot < entries_.size() && entries_[slot].waits; }
 
-  /// Gives every job a new key; key_of(slot).
+  /// Gives every job a new key; key_of(slot). Cheap where the new keys keep the old order.
   template <class KeyOf>
   void rekey(KeyOf&& key_of) {
     for (Jobs& jobs : classes_) {
+      bool sorted = true;
+      const Entry* before = nullptr;
+      for (const Entry& entry : jobs) {
+        entry.key = key_of(entry.slot);  // the order is mended below
+        entries_[entry.slot].entry.key = entry.key;
+        sorted = sorted && (before == nullptr || *before < entry);
+        before = &entry;
+      }
+      if (sorted) continue;
       moved_.assign(jobs.begin(), jobs.end());
-      for (Entry& entry : moved_) entry.key = key_of(entry.slot);
       std::sort(moved_.begin(), moved_.end());
-      jobs = Jobs(moved_.begin(), moved_.end());
-      for (const Entry& entry : moved_) entries_[entry.slot].entry = entry;
+      jobs.clear();
+      jobs.insert(moved_.begin(), moved_.end());
     }
   }
 

@@ -19,9 +19,9 @@ namespace mara {
 /// What each queue deserves of `amount`: all levels divided by weights rise together until the amount is used
 /// up or every queue has its cap (Bertsekas & Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2, with
 /// weights). `caps`: the most by queue (its demand, or its quota); infinity: endless. `weights`: empty for
-/// equal ones; only ratios count; weight 0 gets what nobody with a positive weight can use, all 0 means equal.
-/// The sum is at most `amount`, up to rounding. Errors: kShapeMismatch; a negative or NaN amount, cap or
-/// weight, an infinite amount or weight; they name field, index and value. O(queues log queues).
+/// equal ones; only ratios count; weight 0 gets what nobody with a positive weight can use, all 0 means
+/// equal. The sum is at most `amount`, up to rounding. Errors: kShapeMismatch; a negative or NaN amount, cap
+/// or weight, an infinite amount or weight; they name field, index and value. O(queues log queues).
 inline Result<std::vector<double>> water_fill(double amount, std::span<const double> caps,
                                               std::span<const double> weights = {}) {
   if (auto ok = check_non_negative(amount, "amount"); !ok) return ok.error();
@@ -74,7 +74,8 @@ inline Result<std::vector<std::vector<double>>> water_fill(std::span<const doubl
   for (std::size_t r = 0; r < amounts.size(); ++r) {
     for (std::size_t q = 0; q < caps.size(); ++q) column[q] = caps[q][r];
     const auto filled = water_fill(amounts[r], column, weights);
-    if (!filled) return Error{filled.error().code, "resource " + std::to_string(r) + ": " + filled.error().message};
+    if (!filled)
+      return Error{filled.error().code, "resource " + std::to_string(r) + ": " + filled.error().message};
     for (std::size_t q = 0; q < caps.size(); ++q) deserved[q][r] = (*filled)[q];
   }
   return deserved;

@@ -196,8 +196,9 @@ class PlatformSimulator : private detail::PlatformState {
       company_.leave(slot, place.before);
       if (!job.running) {
         ends_.erase(slot);
-        if (job.end_s <= now_) {  // an arrival's decision came first, but the work is done
-          depart(slot, job.end_s, scheduler, sink);
+        // The work is done, but for rounding, and a decision at the same time came first.
+        if (job.end_s <= now_ + 1e-12 * (1.0 + now_)) {
+          depart(slot, now_, scheduler, sink);
           return;
         }
         ++job.preemptions;

@@ -42,11 +42,11 @@ struct RigidOptions {
 struct RigidJobs {
   std::vector<Job> jobs;                         ///< in the order of the trace
   std::vector<std::vector<std::int64_t>> after;  ///< by index into jobs: ids of jobs that must finish first
-  std::vector<std::string> models;  ///< names by Job::profile, in order of first use; "" has no index
-  std::size_t dropped = 0;          ///< too large (TooLarge::kDrop), or waiting for one that is
+  std::vector<std::string> models;      ///< names by Job::profile, in order of first use; "" has no index
+  std::size_t dropped = 0;              ///< too large (TooLarge::kDrop), or waiting for one that is
   std::size_t constraints_ignored = 0;  ///< jobs none of whose allowed types is in the platform
-  bool cpu_ignored = false;     ///< some job asks for CPU, but no node of the platform has any
-  bool memory_ignored = false;  ///< the same of memory
+  bool cpu_ignored = false;             ///< some job asks for CPU, but no node of the platform has any
+  bool memory_ignored = false;          ///< the same of memory
 
   bool has_dependencies() const noexcept {
     return std::any_of(after.begin(), after.end(), [](const auto& ids) { return !ids.empty(); });
@@ -127,8 +127,8 @@ inline bool could_hold(const Platform& platform, const PlacementDemand& demand) 
 /// - Estimate, deadline, tenant, class of service, weight and priority are carried over; profile is an index
 ///   into `models`.
 /// The trace must be in order of submission. Errors name job, field and value: those of check_trace_job and
-/// check_platform, kInvalidArgument for a bad option or a trace out of order, kCapacityExceeded for a job that
-/// the empty platform could not hold (with TooLarge::kRefuse).
+/// check_platform, kInvalidArgument for a bad option or a trace out of order, kCapacityExceeded for a job
+/// that the empty platform could not hold (with TooLarge::kRefuse).
 inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform,
                                     const RigidOptions& options = {}) {
   if (auto ok = check_platform(platform); !ok) return ok.error();
@@ -157,9 +157,9 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
     if (checked.gpus.value == 0) checked.gpus = Milli::whole(1);  // CPU alone is fine here
     if (auto ok = check_trace_job(checked); !ok) return ok.error();
     if (source.submit_s < last_submit_s)
-      return job_error(source, "submit_s", "value " + format_number(source.submit_s) +
-                                               " is before that of the job before it, " +
-                                               format_number(last_submit_s));
+      return job_error(source, "submit_s",
+                       "value " + format_number(source.submit_s) + " is before that of the job before it, " +
+                           format_number(last_submit_s));
     last_submit_s = source.submit_s;
 
     Job job;
@@ -168,10 +168,9 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
     job.requested = source.gpus;
     job.speed_up = options.speed_up;
     const double gpus = source.gpus.as_double();
-    job.max_gpus =
-        source.gpus.value < 1000
-            ? 1
-            : static_cast<int>(std::min(std::ceil(gpus * options.max_gpus_factor), 1e9));
+    job.max_gpus = source.gpus.value < 1000
+                       ? 1
+                       : static_cast<int>(std::min(std::ceil(gpus * options.max_gpus_factor), 1e9));
     job.work = source.gpus.value == 0 ? source.duration_s : source.duration_s * job.speed_up(gpus);
     if (auto ok = check_positive(job.work, "work"); !ok)
       return job_error(source, "duration_s", ok.error().message, ok.error().code);
@@ -191,8 +190,7 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
     job.estimate_s = source.estimate_s;
     job.deadline_s = source.deadline_s;
     if (!source.model.empty()) {
-      const auto [at, fresh] =
-          model_index.try_emplace(source.model, static_cast<int>(result.models.size()));
+      const auto [at, fresh] = model_index.try_emplace(source.model, static_cast<int>(result.models.size()));
       if (fresh) result.models.push_back(source.model);
       job.profile = at->second;
     }
@@ -222,13 +220,12 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
         demand.cpu = {};
         demand.memory_mib = 0;
         const bool host = detail::could_hold(platform, demand);
-        return job_error(source, host ? "cpu, memory_mib" : "gpus",
-                         host ? std::to_string(source.cpu.value) + " milli-CPU, " +
-                                    std::to_string(source.memory_mib) +
-                                    " MiB are more than the platform's nodes have for it"
-                              : format_number(gpus) +
-                                    " GPUs are more than any type of the platform that it may use has",
-                         ErrorCode::kCapacityExceeded);
+        return job_error(
+            source, host ? "cpu, memory_mib" : "gpus",
+            host ? std::to_string(source.cpu.value) + " milli-CPU, " + std::to_string(source.memory_mib) +
+                       " MiB are more than the platform's nodes have for it"
+                 : format_number(gpus) + " GPUs are more than any type of the platform that it may use has",
+            ErrorCode::kCapacityExceeded);
       }
       dropped.push_back(source.id);
       continue;
