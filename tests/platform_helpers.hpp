@@ -62,9 +62,9 @@ struct Recorder {
   };
 
   void job(const JobOutcome& o) {
-    outcomes.push_back({*o.job, o.sequence, o.started, o.finished, o.rejected, o.entered_s, o.start_s, o.end_s,
-                        o.executed_s, o.attained_gpu_s, o.overhead_s, o.lost_s, o.preemptions, o.migrations,
-                        o.failures, *o.last});
+    outcomes.push_back({*o.job, o.sequence, o.started, o.finished, o.rejected, o.entered_s, o.start_s,
+                        o.end_s, o.executed_s, o.attained_gpu_s, o.overhead_s, o.lost_s, o.preemptions,
+                        o.migrations, o.failures, *o.last});
   }
   void interval(const PlacedInterval& i) {
     intervals.push_back({i.job->id, i.sequence, *i.placement, i.start_s, i.end_s});

@@ -317,7 +317,7 @@ struct mara::Descriptions<lab::SimulateOptions> {
        "SPEC"},
       {"policy",
        "policies to run, separated by commas: fcfs, fcfs-strict, sjf, ljf, srtf, srsf, las, las-exact, "
-       "smallest, f1, wfp3, unicef, edf, priority, themis, random, drf, tetris, optimus, hesrpt",
+       "smallest, f1, wfp3, unicef, edf, priority, themis, random, drf, tetris, optimus, hesrpt, gavel, ilp",
        "NAME,..."},
       {"placement",
        "which nodes a job gets: consolidated, any, bestfit, packing, spreading, tetris, fgd or random",

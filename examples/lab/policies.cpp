@@ -2,11 +2,17 @@
 
 #include <algorithm>
 
+#include "mara/core/check_finite.hpp"
 #include "mara/schedule/conservative_backfill.hpp"
 #include "mara/schedule/discretised_las.hpp"
 #include "mara/schedule/fair_share_dispatcher.hpp"
 #include "mara/schedule/fragmentation.hpp"
 #include "mara/schedule/hesrpt.hpp"
+#ifdef MARA_WITH_CBC
+#include "mara/interop/cbc.hpp"
+#include "mara/schedule/max_min_dispatcher.hpp"
+#include "mara/schedule/optimal_dispatcher.hpp"
+#endif
 #include "mara/schedule/optimus.hpp"
 #include "mara/schedule/place_scored.hpp"
 #include "mara/schedule/pooled_dispatcher.hpp"
@@ -79,13 +85,59 @@ Policy own_way(std::string_view name, std::string_view about, Make make) {
           }};
 }
 
+// Elastic rules are at full strength only where fragmentation does not hold them up.
+constexpr PooledOptions kRepacked{.overheads = {.start_s = 0.0, .restart_s = 0.0}, .repack = true};
+constexpr std::string_view kGavel = "max-min fairness over GPU types, in rounds",
+                           kIlp = "an integer linear program at each decision";
+
 /// A rule that decides how many GPUs of which type each job gets, preemptive and elastic.
 template <class Rule>
 Policy pooled(std::string_view name, std::string_view about) {
   return own_way(name, about, [](AnyPlacement placement, const PolicySetup&) {
-    return PooledDispatcher<Rule, AnyPlacement>(Rule{}, {}, std::move(placement));
+    return PooledDispatcher<Rule, AnyPlacement>(Rule{}, kRepacked, std::move(placement));
   });
 }
+
+#ifdef MARA_WITH_CBC
+constexpr CbcLimits kPerDecision{.seconds = 10.0};
+
+Policy gavel() {
+  return own_way("gavel", kGavel, [](AnyPlacement placement, const PolicySetup&) {
+    return MaxMinDispatcher<ClpSolver, AnyPlacement>(MaxMinFair<ClpSolver>({}, MaxMinOptions{}),
+                                                     PooledOptions{}, std::move(placement));
+  });
+}
+/// The integer program, and how well it was solved.
+struct ReportingIlp : OptimalDispatcher<CbcSolver, AnyPlacement> {
+  using OptimalDispatcher<CbcSolver, AnyPlacement>::OptimalDispatcher;
+  std::string note() const {
+    const OptimalReport& report = rule().report();
+    return std::to_string(report.programs) + " programs, " + std::to_string(report.optimal) +
+           " solved to the end, " + std::to_string(report.cut_off) + " cut off, " +
+           std::to_string(report.fallbacks) + " without a solution; worst gap " +
+           format_number(report.worst_gap) + ", mean " + format_number(report.mean_gap());
+  }
+};
+Policy ilp() {
+  return own_way("ilp", kIlp, [](AnyPlacement placement, const PolicySetup&) {
+    return ReportingIlp(OptimalAllocation<CbcSolver>(CbcSolver(kPerDecision), OptimalOptions{}), kRepacked,
+                        std::move(placement));
+  });
+}
+#else
+Policy without_solver(std::string_view name, std::string_view about) {
+  return {name, about, [name](const PolicySetup&) -> Result<AnyScheduler> {
+            return bad_choice("policy", name,
+                              "needs COIN-OR Clp and Cbc, and mara-lab was built without them");
+          }};
+}
+Policy gavel() {
+  return without_solver("gavel", kGavel);
+}
+Policy ilp() {
+  return without_solver("ilp", kIlp);
+}
+#endif
 
 constexpr ListTraits kPreempts{Preemption::kKeep, false}, kStrict{Preemption::kNone, true};
 
@@ -112,12 +164,16 @@ const std::vector<Policy>& table() {
       list<RandomJobOrder>("random", "in random order"),
       own_way("drf", "dominant resource fairness over tenants",
               [](AnyPlacement placement, const PolicySetup&) {
-                return FairShareDispatcher<ArrivalJobOrder, AnyPlacement>({}, {}, std::move(placement));
+                FairShareOptions options;
+                options.look_further = true;
+                return FairShareDispatcher<ArrivalJobOrder, AnyPlacement>(options, {}, std::move(placement));
               }),
       own_way("tetris", "Tetris, which places in its own way",
               [](AnyPlacement, const PolicySetup&) { return TetrisDispatcher(); }),
       pooled<Optimus>("optimus", "GPUs where they shorten most"),
       pooled<Hesrpt>("hesrpt", "heSRPT, for jobs that speed up as a power of their GPUs"),
+      gavel(),
+      ilp(),
   };
   return all;
 }

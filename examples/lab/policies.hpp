@@ -91,6 +91,9 @@ class AnyBackfill {
   void fill(mara::Dispatch& dispatch, mara::WaitingQueue& queue, mara::JobSlot head, Placing& placing) {
     std::visit([&](auto& rule) { rule.fill(dispatch, queue, head, placing); }, rule_);
   }
+  void enter(mara::Dispatch& dispatch, mara::JobSlot slot) {
+    std::visit([&](auto& rule) { rule.enter(dispatch, slot); }, rule_);
+  }
   void leave(mara::Dispatch& dispatch, mara::JobSlot slot) {
     std::visit([&](auto& rule) { rule.leave(dispatch, slot); }, rule_);
   }
@@ -110,11 +113,14 @@ class AnyScheduler {
   void enter(mara::Dispatch& dispatch, mara::JobSlot slot) { scheduler_->enter(dispatch, slot); }
   void leave(mara::Dispatch& dispatch, mara::JobSlot slot) { scheduler_->leave(dispatch, slot); }
   void decide(mara::Dispatch& dispatch) { scheduler_->decide(dispatch); }
+  /// What it has to say of itself after a run; mostly nothing.
+  std::string note() const { return scheduler_->note(); }
 
  private:
   struct Base {
     virtual ~Base() = default;
     virtual std::string name() const = 0;
+    virtual std::string note() const = 0;
     virtual void enter(mara::Dispatch&, mara::JobSlot) = 0;
     virtual void leave(mara::Dispatch&, mara::JobSlot) = 0;
     virtual void decide(mara::Dispatch&) = 0;
@@ -123,6 +129,12 @@ class AnyScheduler {
   struct Model final : Base {
     explicit Model(Scheduler s) : scheduler(std::move(s)) {}
     std::string name() const override { return std::string(scheduler.name()); }
+    std::string note() const override {
+      if constexpr (requires { scheduler.note(); })
+        return scheduler.note();
+      else
+        return "";
+    }
     void enter(mara::Dispatch& dispatch, mara::JobSlot slot) override { scheduler.enter(dispatch, slot); }
     void leave(mara::Dispatch& dispatch, mara::JobSlot slot) override { scheduler.leave(dispatch, slot); }
     void decide(mara::Dispatch& dispatch) override { scheduler.decide(dispatch); }

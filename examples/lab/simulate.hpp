@@ -13,6 +13,7 @@
 
 #include "mara/cluster/platform.hpp"
 #include "mara/core/result.hpp"
+#include "mara/schedule/fragmentation.hpp"
 #include "mara/simulation/muri_overhead.hpp"
 #include "mara/simulation/platform_metrics.hpp"
 #include "mara/simulation/platform_models.hpp"
@@ -37,9 +38,10 @@ struct SimulationInput {
   mara::Platform platform;
   mara::RigidJobs jobs;
   AnyOverhead overhead;
-  double load = 0.0;                    ///< GPU-seconds asked for per second and GPU; 0 when there is no GPU
-  std::optional<double> lower_bound_s;  ///< no scheduler's mean JCT is below it
-  std::vector<std::string> notes;       ///< sentences on what was left out or taken for granted
+  std::vector<mara::TypicalDemand> mix;  ///< of the jobs, for fragmentation
+  double load = 0.0;                     ///< GPU-seconds asked for per second and GPU; 0 when there is no GPU
+  std::optional<double> lower_bound_s;   ///< no scheduler's mean JCT is below it
+  std::vector<std::string> notes;        ///< sentences on what was left out or taken for granted
 };
 
 /// What a policy did.
@@ -49,6 +51,9 @@ struct PolicyRun {
   mara::PlatformMetrics metrics;
   std::vector<double> jct_s;  ///< of the jobs that finished
   UsageProfile usage;
+  /// Share of the free GPU-time that was of no use to the typical job (FragmentationWatch).
+  std::optional<double> fragmentation;
+  std::string note;      ///< the policy's own words; may be empty
   double seconds = 0.0;  ///< of wall-clock time
 
   /// Mean JCT over the lower bound; nothing unless all jobs finished.

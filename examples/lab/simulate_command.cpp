@@ -209,10 +209,12 @@ Status run_simulate(const SimulateOptions& options) {
   }
   auto runs = run_all(options, *input, std::move(*schedulers), scratch ? scratch->path() : fs::path());
   if (!runs) return runs.error();
-  for (const PolicyRun& run : *runs)
+  for (const PolicyRun& run : *runs) {
+    if (!run.note.empty()) input->notes.push_back(run.name + ": " + run.note);
     if (run.run.stalled)
       input->notes.push_back(run.name + ": " + plural(run.metrics.unfinished, "job") +
                              " left that wait for room which never comes");
+  }
   std::vector<std::string> files;
   if (!options.out.empty())
     if (auto written = write_results(options, *input, *runs, scratch->path(), figures, files); !written)

@@ -201,6 +201,9 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
   if (input.jobs.jobs.empty())
     return Error{ErrorCode::kCapacityExceeded,
                  options.trace + ": no job that the cluster could hold, with --cluster " + options.cluster};
+  std::vector<PlacementDemand> demands;
+  for (const Job& job : input.jobs.jobs) demands.push_back(demand_of(input.platform, job));
+  input.mix = typical_mix(demands);
   // Elastic rules may give a job less than it asks for, too.
   const auto bound = mean_jct_lower_bound(input.platform, input.jobs.jobs, SizeFreedom::kElastic);
   if (bound && bound->impossible == 0 && bound->mean_s() > 0.0) input.lower_bound_s = bound->mean_s();

@@ -83,6 +83,7 @@ ordered_json policy_json(const PolicyRun& run, const SimulationInput& input) {
           {"memory_utilisation", number(m.memory_utilisation)},
           {"gpu_hours", m.gpu_hours},
           {"goodput", number(m.goodput)},
+          {"fragmentation", number(run.fragmentation)},
           {"overhead_share", number(m.overhead_share)},
           {"preemptions", m.preemptions},
           {"migrations", m.migrations},
@@ -157,6 +158,7 @@ std::string render_simulation_table(const SimulationInput& input, const std::vec
       {"worst", [](const PolicyRun& r) { return format_three(r.metrics.max_rho); }},
       {"makespan", [](const PolicyRun& r) { return format_duration(r.metrics.makespan_s); }},
       {"util", [](const PolicyRun& r) { return format_fixed(r.metrics.gpu_utilisation, 3); }},
+      {"frag", [](const PolicyRun& r) { return format_fixed(r.fragmentation, 3); }},
   };
   if (moved) {
     columns.push_back(

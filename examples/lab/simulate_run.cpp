@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "mara/schedule/fragmentation_watch.hpp"
 #include "mara/simulation/platform_log.hpp"
 #include "mara/simulation/platform_simulator.hpp"
 #include "simulate.hpp"
@@ -20,6 +21,7 @@ mara::Result<PolicyRun> run_policy(const SimulationInput& input, AnyScheduler sc
   mara::TeeSink measured(meter, result.usage);
   mara::TeeSink sink(measured, log);
   mara::RigidSource source(input.jobs);
+  mara::FragmentationWatch watch(scheduler, input.mix);
   mara::PlatformConfig config;
   config.dependencies = input.jobs.has_dependencies();
 
@@ -27,9 +29,12 @@ mara::Result<PolicyRun> run_policy(const SimulationInput& input, AnyScheduler sc
   std::visit(
       [&](const auto& overhead) {
         mara::PlatformSimulator simulator(input.platform, config, overhead);
-        result.run = simulator.run(source, scheduler, sink);
+        result.run = simulator.run(source, watch, sink);
       },
       input.overhead);
+  if (result.run.error) return *result.run.error;
+  result.fragmentation = watch.mean_share();
+  result.note = scheduler.note();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   if (auto written = log.finish(); !written)

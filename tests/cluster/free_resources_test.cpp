@@ -1,4 +1,6 @@
 // The ledger of nodes and devices: exact amounts, all or nothing, nothing lost.
+#include "mara/cluster/free_resources.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -6,14 +8,14 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/cluster/free_resources.hpp"
 #include "mara/core/random.hpp"
 
 using namespace mara;
 
 namespace {
 
-NodeShare share(std::uint32_t node, std::int32_t milli, std::uint64_t devices, std::int64_t cpu = 0, std::int64_t memory = 0) {
+NodeShare share(std::uint32_t node, std::int32_t milli, std::uint64_t devices, std::int64_t cpu = 0,
+                std::int64_t memory = 0) {
   return {node, milli, devices, Milli{cpu}, memory};
 }
 PlacementDemand fraction(std::int32_t milli) {
@@ -22,10 +24,12 @@ PlacementDemand fraction(std::int32_t milli) {
   return demand;
 }
 bool same(const FreeResources& a, const FreeResources& b) {
-  if (a.size() != b.size() || a.whole_devices() != b.whole_devices() || a.free_milli() != b.free_milli()) return false;
+  if (a.size() != b.size() || a.whole_devices() != b.whole_devices() || a.free_milli() != b.free_milli())
+    return false;
   for (std::size_t n = 0; n < a.size(); ++n)
-    if (a.whole(n) != b.whole(n) || a.cpu(n) != b.cpu(n) || a.memory_mib(n) != b.memory_mib(n) || a.up(n) != b.up(n) ||
-        a.fingerprint(n) != b.fingerprint(n) || !std::ranges::equal(a.device_free(n), b.device_free(n)))
+    if (a.whole(n) != b.whole(n) || a.cpu(n) != b.cpu(n) || a.memory_mib(n) != b.memory_mib(n) ||
+        a.up(n) != b.up(n) || a.fingerprint(n) != b.fingerprint(n) ||
+        !std::ranges::equal(a.device_free(n), b.device_free(n)))
       return false;
   return true;
 }
@@ -79,9 +83,10 @@ TEST_CASE("S04: a double release, or of what is not held, is refused and changes
   CHECK_FALSE(free.release(share(0, 1000, 1)));
   REQUIRE(free.claim(share(0, 1000, 1, 400, 5)));
   const FreeResources held = free;
-  for (const NodeShare& bad : {share(0, 1000, 2), share(0, 500, 2), share(1, 1000, 1), share(0, 1000, 1, 401), share(0, 1000, 1, 0, 6),
-                               share(0, 1000, 1, -1), share(0, 1000, 1, 0, -1), share(0, 0, 1), share(0, -5, 1), share(0, 1001, 1),
-                               share(2, 1000, 1), share(0, 1000, 5)}) {
+  for (const NodeShare& bad :
+       {share(0, 1000, 2), share(0, 500, 2), share(1, 1000, 1), share(0, 1000, 1, 401),
+        share(0, 1000, 1, 0, 6), share(0, 1000, 1, -1), share(0, 1000, 1, 0, -1), share(0, 0, 1),
+        share(0, -5, 1), share(0, 1001, 1), share(2, 1000, 1), share(0, 1000, 5)}) {
     CHECK_FALSE(free.release(bad));
     CHECK(same(free, held));
   }
@@ -148,7 +153,8 @@ TEST_CASE("S17: a demand of 10^18 CPU never fits and never wraps") {
   platform.nodes[0].memory_mib = kMostOfANode;
   FreeResources free(platform);
   const FreeResources fresh = free;
-  for (const std::int64_t huge : {std::int64_t{1'000'000'000'000'000'000}, std::numeric_limits<std::int64_t>::max()}) {
+  for (const std::int64_t huge :
+       {std::int64_t{1'000'000'000'000'000'000}, std::numeric_limits<std::int64_t>::max()}) {
     PlacementDemand demand;
     demand.devices = 8;
     demand.cpu = Milli{huge};
@@ -204,7 +210,8 @@ TEST_CASE("S04: 10^6 random claims and releases against a plain model") {
     std::int64_t cpu = 4000, memory = 100;
   };
   std::vector<Model> model(3);
-  for (std::size_t n = 0; n < 3; ++n) model[n].device.assign(static_cast<std::size_t>(platform.nodes[n].devices), 1000);
+  for (std::size_t n = 0; n < 3; ++n)
+    model[n].device.assign(static_cast<std::size_t>(platform.nodes[n].devices), 1000);
   std::vector<NodeShare> held;
   Random random(2);
   std::size_t claimed = 0, refused = 0;
@@ -215,7 +222,8 @@ TEST_CASE("S04: 10^6 random claims and releases against a plain model") {
       if (devices > 0 && random.below(4) != 0) {
         s.share = random.below(2) == 0 ? 1000 : static_cast<std::int32_t>(1 + random.below(999));
         const int wanted = s.share == 1000 ? 1 + static_cast<int>(random.below(3)) : 1;
-        for (int i = 0; i < wanted; ++i) s.devices |= std::uint64_t{1} << random.below(static_cast<std::uint32_t>(devices));
+        for (int i = 0; i < wanted; ++i)
+          s.devices |= std::uint64_t{1} << random.below(static_cast<std::uint32_t>(devices));
       }
       Model& m = model[s.node];
       bool fits = s.cpu.value <= m.cpu && s.memory_mib <= m.memory;
@@ -244,7 +252,8 @@ TEST_CASE("S04: 10^6 random claims and releases against a plain model") {
     const std::size_t n = random.below(3);
     if (free.cpu(n).value != model[n].cpu || free.memory_mib(n) != model[n].memory) FAIL("host resources");
     for (std::size_t d = 0; d < model[n].device.size(); ++d)
-      if (free.device_free(n, static_cast<int>(d)) != model[n].device[d] || model[n].device[d] < 0) FAIL("a device");
+      if (free.device_free(n, static_cast<int>(d)) != model[n].device[d] || model[n].device[d] < 0)
+        FAIL("a device");
   }
   for (const NodeShare& s : held) REQUIRE(free.release(s));
   CHECK(same(free, FreeResources(platform)));

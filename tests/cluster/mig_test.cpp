@@ -1,4 +1,6 @@
 // Slices of a device: legal starts, the choice among them, and nothing ever lost.
+#include "mara/cluster/mig.hpp"
+
 #include <array>
 #include <map>
 #include <optional>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/cluster/mig.hpp"
 
 using namespace mara;
 

@@ -1,4 +1,6 @@
 // Platforms: what is refused, what is made of pooled clusters, and what a demand deals to a node.
+#include "mara/cluster/platform.hpp"
+
 #include <climits>
 #include <cmath>
 #include <cstdint>
@@ -7,7 +9,6 @@
 
 #include "catch.hpp"
 #include "mara/cluster/placement.hpp"
-#include "mara/cluster/platform.hpp"
 
 using namespace mara;
 
@@ -38,16 +39,21 @@ TEST_CASE("S17: a platform with bad numbers is refused, and the message names wh
   CHECK(with_node([](Node& n) { n.devices = 0; }) == "node '1': type is 0");
   CHECK(with_node([](Node& n) { n.devices = 0, n.type = kNoDeviceType; }).empty());
   CHECK(with_node([](Node& n) { n.cpu = Milli{-1}; }) == "node '1': cpu (milli) is -1");
-  CHECK(with_node([](Node& n) { n.cpu = Milli{std::numeric_limits<std::int64_t>::max()}; }).find("cpu (milli)") != std::string::npos);
+  CHECK(with_node([](Node& n) {
+          n.cpu = Milli{std::numeric_limits<std::int64_t>::max()};
+        }).find("cpu (milli)") != std::string::npos);
   CHECK(with_node([](Node& n) { n.cpu = Milli{kMostOfANode}; }).empty());
   CHECK(with_node([](Node& n) { n.memory_mib = kMostOfANode + 1; }).find("memory_mib") != std::string::npos);
-  CHECK(with_node([](Node& n) { n.memory_mib = std::numeric_limits<std::int64_t>::min(); }).find("memory_mib") != std::string::npos);
+  CHECK(with_node([](Node& n) {
+          n.memory_mib = std::numeric_limits<std::int64_t>::min();
+        }).find("memory_mib") != std::string::npos);
   CHECK(with_node([](Node& n) { n.numa_domains = 0; }) == "node '1': numa_domains is 0");
   CHECK(with_node([](Node& n) { n.numa_domains = INT_MAX; }).find("numa_domains") != std::string::npos);
   for (const double bad : {nan, inf, -inf, -1.0}) {
     CHECK(with_node([&](Node& n) { n.network_gb_s = bad; }).find("node '1': network_gb_s is ") == 0);
     CHECK(with_node([&](Node& n) { n.pcie_gb_s = bad; }).find("node '1': pcie_gb_s is ") == 0);
-    for (double DeviceType::*field : {&DeviceType::idle_w, &DeviceType::busy_w, &DeviceType::price_per_hour, &DeviceType::bandwidth_gb_s}) {
+    for (double DeviceType::*field : {&DeviceType::idle_w, &DeviceType::busy_w, &DeviceType::price_per_hour,
+                                      &DeviceType::bandwidth_gb_s}) {
       Platform platform = good;
       platform.types[0].*field = bad;
       CHECK(message(platform).find("device type 'gpu': ") == 0);

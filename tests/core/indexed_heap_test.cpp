@@ -1,4 +1,6 @@
 // The heap of events against a sorted list.
+#include "mara/core/indexed_heap.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -6,7 +8,6 @@
 #include <utility>
 
 #include "catch.hpp"
-#include "mara/core/indexed_heap.hpp"
 #include "mara/core/random.hpp"
 
 using namespace mara;
@@ -62,9 +63,12 @@ TEST_CASE("IndexedHeap: random operations against a plain model") {
           model.erase(top);
         }
     }
-    if (heap.size() != model.size() || heap.contains(item) != (model.count(item) != 0)) FAIL("size or members");
+    if (heap.size() != model.size() || heap.contains(item) != (model.count(item) != 0))
+      FAIL("size or members");
     if (model.empty()) continue;
-    const auto least = std::min_element(model.begin(), model.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (heap.top().item != least->first || heap.top().key != least->second.first) FAIL("the top is not the least");
+    const auto least = std::min_element(model.begin(), model.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (heap.top().item != least->first || heap.top().key != least->second.first)
+      FAIL("the top is not the least");
   }
 }

@@ -1,7 +1,8 @@
 // Conservative backfilling on worked examples.
+#include "mara/schedule/conservative_backfill.hpp"
+
 #include <vector>
 
-#include "mara/schedule/conservative_backfill.hpp"
 #include "platform_helpers.hpp"
 
 using namespace mara;
@@ -30,7 +31,9 @@ using Plan = Patient<ConservativeBackfill<>>;
 
 TEST_CASE("S10: conservative, the worked example") {
   Plan plan{};
-  const Recorder r = run(make_platform(10, 1), {job(0, 0, 6, 100), job(1, 0, 8, 50), job(4, 0, 4, 101), job(2, 0, 4, 100), job(3, 0, 2, 500)}, plan);
+  const Recorder r = run(
+      make_platform(10, 1),
+      {job(0, 0, 6, 100), job(1, 0, 8, 50), job(4, 0, 4, 101), job(2, 0, 4, 100), job(3, 0, 2, 500)}, plan);
   CHECK(r.start(2) == 0);
   CHECK(r.start(1) == 100);
   CHECK(r.start(3) == 100);
@@ -38,10 +41,12 @@ TEST_CASE("S10: conservative, the worked example") {
 }
 
 TEST_CASE("S10: conservative delays nobody booked before, where EASY delays the second in the queue") {
-  // 2 nodes. A: both until 10 (one node each of two jobs: until 10 and until 20). H1 wants 2 (at 20), H2 wants
-  // 1 for 100: behind H1. B wants 1 for 10 s: ends by 20 at node 0.
+  // 2 nodes. A: both until 10 (one node each of two jobs: until 10 and until 20). H1 wants 2 (at 20), H2
+  // wants 1 for 100: behind H1. B wants 1 for 10 s: ends by 20 at node 0.
   Plan plan{};
-  const Recorder r = run(make_platform(2, 1), {job(0, 0, 1, 10), job(5, 0, 1, 20), job(1, 0, 2, 5), job(2, 0, 1, 100), job(3, 0, 1, 10)}, plan);
+  const Recorder r =
+      run(make_platform(2, 1),
+          {job(0, 0, 1, 10), job(5, 0, 1, 20), job(1, 0, 2, 5), job(2, 0, 1, 100), job(3, 0, 1, 10)}, plan);
   CHECK(r.start(3) == 10);
   CHECK(r.start(1) == 20);
   CHECK(r.start(2) == 25);
@@ -55,7 +60,8 @@ TEST_CASE("S10: conservative: early ends move reservations forward, never back; 
   CHECK(run(make_platform(4, 1), jobs, plan).start(100) == 10);
 
   Plan early{};
-  const Recorder r = run(make_platform(2, 1), {job(0, 0, 2, 40, 100), job(1, 1, 2, 10), job(2, 2, 1, 60), job(3, 3, 1, 5)}, early);
+  const Recorder r = run(make_platform(2, 1),
+                         {job(0, 0, 2, 40, 100), job(1, 1, 2, 10), job(2, 2, 1, 60), job(3, 3, 1, 5)}, early);
   CHECK(r.start(1) == 40);
   CHECK(r.start(2) == 50);
   CHECK(r.start(3) == 50);
@@ -65,7 +71,8 @@ TEST_CASE("S10: conservative: early ends move reservations forward, never back; 
 
 TEST_CASE("S10: conservative: a missing estimate counts as endless") {
   Plan plan{};
-  const Recorder r = run(make_platform(2, 1), {job(0, 0, 1, 10), job(1, 0, 2, 10), job(2, 0, 1, 5, kEndless)}, plan);
+  const Recorder r =
+      run(make_platform(2, 1), {job(0, 0, 1, 10), job(1, 0, 2, 10), job(2, 0, 1, 5, kEndless)}, plan);
   CHECK(r.start(1) == 10);
   CHECK(r.start(2) == 20);
   Plan other{};
@@ -75,7 +82,8 @@ TEST_CASE("S10: conservative: a missing estimate counts as endless") {
 
 TEST_CASE("S10: conservative: jobs that outlive their estimates do not hang the plan") {
   Plan plan{};
-  const Recorder r = run(make_platform(1, 1), {job(0, 0, 1, 100, 10), job(1, 1, 1, 5), job(2, 2, 1, 5, 0)}, plan);
+  const Recorder r =
+      run(make_platform(1, 1), {job(0, 0, 1, 100, 10), job(1, 1, 1, 5), job(2, 2, 1, 5, 0)}, plan);
   CHECK(r.start(1) == 100);
   CHECK(r.end(2) == 110);
   CHECK(r.run.decisions < 20);
@@ -87,7 +95,8 @@ TEST_CASE("S10: conservative: jobs that outlive their estimates do not hang the 
 }
 
 TEST_CASE("S10: conservative: an end one rounding later than estimated does not overturn the plan") {
-  // 3 devices for 5.5296... s: work / 3 rounds up. The order would put job 2 first if the plan were made anew.
+  // 3 devices for 5.5296... s: work / 3 rounds up. The order would put job 2 first if the plan were made
+  // anew.
   Job first = job(0, 0.1, 3, 1);
   first.estimate_s = 5.5296376860456196;
   first.work = 3 * first.estimate_s * (1 + 1e-15);
@@ -101,7 +110,10 @@ TEST_CASE("S10: conservative: a node lost under a plan, and one that comes and g
   PlatformConfig config;
   config.outages = {{1, 5, 200}};
   Plan plan{};
-  Recorder r = run(make_platform(3, 1), {job(0, 0, 1, 30), job(1, 0, 1, 50), job(2, 1, 3, 10), job(3, 6, 1, 20), job(4, 6, 1, 300)}, plan, config);
+  Recorder r =
+      run(make_platform(3, 1),
+          {job(0, 0, 1, 30), job(1, 0, 1, 50), job(2, 1, 3, 10), job(3, 6, 1, 20), job(4, 6, 1, 300)}, plan,
+          config);
   CHECK(r.run.finished == 5);
   CHECK(r.of(1).failures == 1);
   CHECK(r.start(2) >= 200);

@@ -1,9 +1,10 @@
 // Expected fragmentation, and the mix of demands it expects.
+#include "mara/schedule/fragmentation.hpp"
+
 #include <vector>
 
 #include "catch.hpp"
 #include "mara/cluster/free_resources.hpp"
-#include "mara/schedule/fragmentation.hpp"
 
 using namespace mara;
 

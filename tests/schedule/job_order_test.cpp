@@ -54,10 +54,13 @@ TEST_CASE("S11: base 0 against an endless stream of base 10, rate 0.1/s: first a
   // At 100 both scores are 10: the older is first.
   CHECK(run(make_platform(1, 1), jobs, ListDispatcher<AgeingOrder>({}, order)).start(1000) == 100);
   // Without ageing it waits for the end of the stream.
-  CHECK(run(make_platform(1, 1), jobs, ListDispatcher<AgeingOrder>({}, AgeingOrder{0.0, 200.0})).start(1000) == 300);
+  CHECK(
+      run(make_platform(1, 1), jobs, ListDispatcher<AgeingOrder>({}, AgeingOrder{0.0, 200.0})).start(1000) ==
+      300);
 }
 
-TEST_CASE("S11: one now for a decision: keys are a strict weak order, the same for any permutation of the input") {
+TEST_CASE(
+    "S11: one now for a decision: keys are a strict weak order, the same for any permutation of the input") {
   const Platform platform = make_platform(1, 1);
   const Dispatch now(platform);
   Random random(5);
@@ -128,7 +131,8 @@ TEST_CASE("RandomJobOrder: a seed gives one order, another seed another") {
   std::vector<Job> jobs;
   for (int i = 0; i < 30; ++i) jobs.push_back(job(i, 0, 1, 1));
   const auto starts = [&](std::uint64_t seed) {
-    const Recorder r = run(make_platform(1, 1), jobs, ListDispatcher<RandomJobOrder>({}, RandomJobOrder{seed}));
+    const Recorder r =
+        run(make_platform(1, 1), jobs, ListDispatcher<RandomJobOrder>({}, RandomJobOrder{seed}));
     std::vector<double> all;
     for (int i = 0; i < 30; ++i) all.push_back(r.start(i));
     return all;

@@ -1,11 +1,12 @@
 // List scheduling on a platform: gangs, preemption, what happens behind a blocked job.
+#include "mara/schedule/list_dispatcher.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
 
 #include "mara/core/random.hpp"
-#include "mara/schedule/list_dispatcher.hpp"
 #include "mara/schedule/place_scored.hpp"
 #include "platform_helpers.hpp"
 
@@ -96,7 +97,8 @@ TEST_CASE("S08: 60 gangs of 1 to 8 on 16 devices: whenever all running ones end 
   Random random(1);
   for (int trial = 0; trial < 50; ++trial) {
     std::vector<Job> jobs;
-    for (int i = 0; i < 60; ++i) jobs.push_back(job(i, 0, 1 + static_cast<int>(random.below(8)), 1 + random.below(20)));
+    for (int i = 0; i < 60; ++i)
+      jobs.push_back(job(i, 0, 1 + static_cast<int>(random.below(8)), 1 + random.below(20)));
     const Recorder r = run(make_platform(2, 8), jobs, ListDispatcher<ArrivalJobOrder, Consolidated>());
     CHECK(r.run.finished == 60);
     double makespan = 0.0;
@@ -105,7 +107,8 @@ TEST_CASE("S08: 60 gangs of 1 to 8 on 16 devices: whenever all running ones end 
     for (const Recorder::Interval& i : r.intervals) ends.push_back(i.end_s);
     for (const double t : ends) {
       if (t == makespan) continue;
-      const bool busy = std::any_of(r.intervals.begin(), r.intervals.end(), [t](const auto& i) { return i.start_s <= t && t < i.end_s; });
+      const bool busy = std::any_of(r.intervals.begin(), r.intervals.end(),
+                                    [t](const auto& i) { return i.start_s <= t && t < i.end_s; });
       CHECK(busy);
     }
   }
@@ -138,7 +141,8 @@ TEST_CASE("S09: equal keys never preempt") {
 TEST_CASE("S09: victims are those last in the order, and none more than must") {
   // Two nodes of 4. Running: 1 (2 devices), 2 (2), 3 (4); the longest are last. A short job of 4 comes.
   Spy<Keeping<ShortestJobOrder, Consolidated>> spy{Keeping<ShortestJobOrder, Consolidated>(kKeeping)};
-  Recorder r = run(make_platform(2, 4), {job(1, 0, 2, 500), job(2, 0, 2, 300), job(3, 0, 4, 400), job(4, 10, 4, 5)}, spy);
+  Recorder r = run(make_platform(2, 4),
+                   {job(1, 0, 2, 500), job(2, 0, 2, 300), job(3, 0, 4, 400), job(4, 10, 4, 5)}, spy);
   // 1 (500) goes first but does not help; 3 (400) does: 1 keeps its place.
   CHECK(spy.lost[1] == std::vector<std::int64_t>{3});
   CHECK(r.start(4) == 10);
@@ -149,8 +153,8 @@ TEST_CASE("S09: victims are those last in the order, and none more than must") {
 }
 
 TEST_CASE("S09: minimal also for a rule that would take from several where one is enough") {
-  // One node: job 1 (1 device, last of the order) on device 0, job 2 (2 devices) on 1 and 2. P wants 2: the two
-  // of job 2 do, though AnyDevices would take the lowest, 0 and 1, once all three are free.
+  // One node: job 1 (1 device, last of the order) on device 0, job 2 (2 devices) on 1 and 2. P wants 2: the
+  // two of job 2 do, though AnyDevices would take the lowest, 0 and 1, once all three are free.
   Spy<Keeping<ShortestJobOrder>> spy{Keeping<ShortestJobOrder>(kKeeping)};
   const Recorder r = run(make_platform(1, 3), {job(1, 0, 1, 500), job(2, 0, 2, 300), job(3, 10, 2, 5)}, spy);
   CHECK(spy.lost[1] == std::vector<std::int64_t>{2});
@@ -164,7 +168,8 @@ TEST_CASE("S09: on random queues dropping any one victim makes the preemptor not
   for (int trial = 0; trial < 3000; ++trial) {
     Platform platform = make_platform(1 + static_cast<int>(random.below(3)), 4);
     std::vector<Job> jobs;
-    for (int i = 0; i < 8; ++i) jobs.push_back(job(i, 0, 1 + static_cast<int>(random.below(4)), 100 + 10.0 * i + random.uniform()));
+    for (int i = 0; i < 8; ++i)
+      jobs.push_back(job(i, 0, 1 + static_cast<int>(random.below(4)), 100 + 10.0 * i + random.uniform()));
     jobs.push_back(job(99, 1, 1 + static_cast<int>(random.below(6)), 1));  // comes before all in the order
     MinimalVictims<AnyDevices> any;
     any.decisions = &decisions;
@@ -181,7 +186,9 @@ TEST_CASE("S09: preemptions of a closed run are bounded by N^2") {
   for (int trial = 0; trial < 200; ++trial) {
     std::vector<Job> jobs;
     double clock = 0.0;
-    for (int i = 0; i < 20; ++i) jobs.push_back(job(i, clock += random.below(5), 1 + static_cast<int>(random.below(4)), 1 + random.below(30)));
+    for (int i = 0; i < 20; ++i)
+      jobs.push_back(
+          job(i, clock += random.below(5), 1 + static_cast<int>(random.below(4)), 1 + random.below(30)));
     const auto total = [](const Recorder& r) {
       int sum = 0;
       for (const Recorder::Outcome& o : r.outcomes) sum += o.preemptions + o.migrations;
@@ -199,7 +206,8 @@ TEST_CASE("S09: preemptions of a closed run are bounded by N^2") {
 
 TEST_CASE("A job that lost its place to one before it may displace those behind it") {
   // Device 0: 1 (est 50), device 1: 2 (est 100). 3 (est 10) comes: takes from 2, the last. Nobody else moves.
-  Recorder r = run(make_platform(2, 1), {job(1, 0, 1, 50), job(2, 0, 1, 100), job(3, 1, 1, 10)}, Keeping<ShortestJobOrder>(kKeeping));
+  Recorder r = run(make_platform(2, 1), {job(1, 0, 1, 50), job(2, 0, 1, 100), job(3, 1, 1, 10)},
+                   Keeping<ShortestJobOrder>(kKeeping));
   CHECK(r.of(1).preemptions == 0);
   CHECK(r.of(2).preemptions == 1);
   // Types: 3 can only run on type 0, where 1 runs, which then takes device 1 from 2.
@@ -219,9 +227,12 @@ TEST_CASE("A job that lost its place to one before it may displace those behind 
 TEST_CASE("kSkip, kWait and kDrop: the jobs behind one that does not fit") {
   const std::vector<Job> jobs{job(1, 0, 3, 10), job(2, 1, 4, 10), job(3, 2, 1, 10)};
   const Platform platform = make_platform(4, 1);
-  CHECK(run(platform, jobs, ListDispatcher<ArrivalJobOrder, AnyDevices>({.when_blocked = WhenBlocked::kSkip})).start(3) == 2);
-  CHECK(run(platform, jobs, ListDispatcher<ArrivalJobOrder, AnyDevices>({.when_blocked = WhenBlocked::kWait})).start(3) == 20);
-  const Recorder r = run(platform, jobs, ListDispatcher<ArrivalJobOrder, AnyDevices>({.when_blocked = WhenBlocked::kDrop}));
+  CHECK(run(platform, jobs, ListDispatcher<ArrivalJobOrder, AnyDevices>({.when_blocked = WhenBlocked::kSkip}))
+            .start(3) == 2);
+  CHECK(run(platform, jobs, ListDispatcher<ArrivalJobOrder, AnyDevices>({.when_blocked = WhenBlocked::kWait}))
+            .start(3) == 20);
+  const Recorder r =
+      run(platform, jobs, ListDispatcher<ArrivalJobOrder, AnyDevices>({.when_blocked = WhenBlocked::kDrop}));
   CHECK(r.of(2).rejected);
   CHECK(r.of(2).end_s == 1);
   CHECK(r.start(3) == 2);

@@ -1,11 +1,12 @@
 // Scored placement: Tetris, FGD, packing, ties.
+#include "mara/schedule/place_scored.hpp"
+
 #include <cstddef>
 #include <set>
 #include <vector>
 
 #include "catch.hpp"
 #include "mara/cluster/free_resources.hpp"
-#include "mara/schedule/place_scored.hpp"
 
 using namespace mara;
 
@@ -17,7 +18,8 @@ NodeShare host(std::uint32_t node, std::int64_t cpu, std::int64_t memory = 0) {
 NodeShare gpu(std::uint32_t node, std::int32_t share, std::uint64_t devices) {
   return {node, share, devices, {}, 0};
 }
-PlacementDemand demand(std::int32_t devices, std::int32_t share, std::int64_t cpu = 0, std::int64_t memory = 0) {
+PlacementDemand demand(std::int32_t devices, std::int32_t share, std::int64_t cpu = 0,
+                       std::int64_t memory = 0) {
   PlacementDemand d;
   d.devices = devices;
   d.share = share;
@@ -93,7 +95,8 @@ TEST_CASE("S14: FGD picks the half-used device") {
   platform.nodes[0].cpu = Milli{100000};
   FreeResources free(platform);
   REQUIRE(free.claim(gpu(0, 500, 2)));
-  ScoredPlacement<FragmentationScoring> rule(FragmentationScoring({{demand(1, 500), 0.5}, {demand(1, 1000), 0.5}}));
+  ScoredPlacement<FragmentationScoring> rule(
+      FragmentationScoring({{demand(1, 500), 0.5}, {demand(1, 1000), 0.5}}));
   CHECK(placed(rule, free, demand(1, 500)).devices == 2u);
 }
 
@@ -104,7 +107,8 @@ TEST_CASE("S14: FGD over nodes: using up the CPU strands devices") {
   FreeResources free(platform);
   REQUIRE(free.claim(gpu(1, 400, 1)));
   REQUIRE(free.claim(gpu(1, 700, 2)));
-  ScoredPlacement<FragmentationScoring> rule(FragmentationScoring({{demand(1, 300, 2000), 0.6}, {demand(1, 1000, 2000), 0.4}}));
+  ScoredPlacement<FragmentationScoring> rule(
+      FragmentationScoring({{demand(1, 300, 2000), 0.6}, {demand(1, 1000, 2000), 0.4}}));
   CHECK(placed(rule, free, demand(1, 300, 2000)).node == 1);
 }
 

@@ -1,4 +1,6 @@
 // Placement rules: fractions, gathering over nodes, types.
+#include "mara/schedule/place.hpp"
+
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -7,7 +9,6 @@
 #include "catch.hpp"
 #include "mara/cluster/free_resources.hpp"
 #include "mara/core/random.hpp"
-#include "mara/schedule/place.hpp"
 #include "mara/schedule/place_scored.hpp"
 
 using namespace mara;
@@ -50,7 +51,8 @@ TEST_CASE("S05: sixteen tasks of 0.6 GPU on 16 devices, no two on one, under eve
   ten_of_six_tenths(ScoredPlacement<PackingScoring>{});
   ten_of_six_tenths(ScoredPlacement<SpreadingScoring>{});
   ten_of_six_tenths(ScoredPlacement<TetrisScoring>{});
-  ten_of_six_tenths(ScoredPlacement<FragmentationScoring>(FragmentationScoring({{devices(1, 600), 0.5}, {devices(1), 0.5}})));
+  ten_of_six_tenths(ScoredPlacement<FragmentationScoring>(
+      FragmentationScoring({{devices(1, 600), 0.5}, {devices(1), 0.5}})));
   ten_of_six_tenths(RandomPlacement(5));
 }
 
@@ -172,19 +174,22 @@ TEST_CASE("What a rule gives can be claimed, and it gives something whenever one
   ScoredPlacement<BestFitScoring> best;
   ScoredPlacement<SpreadingScoring> spread;
   ScoredPlacement<TetrisScoring> tetris;
-  ScoredPlacement<FragmentationScoring> fgd(FragmentationScoring({{devices(1, 300), 0.5}, {devices(2), 0.5}}));
+  ScoredPlacement<FragmentationScoring> fgd(
+      FragmentationScoring({{devices(1, 300), 0.5}, {devices(2), 0.5}}));
   RandomPlacement anywhere(1);
   for (int trial = 0; trial < 300; ++trial) {
     FreeResources free(platform);
     std::vector<Placement> held;
     for (int step = 0; step < 60; ++step) {
       PlacementDemand demand = devices(static_cast<std::int32_t>(random.below(7)));
-      if (demand.devices == 1 && random.below(2) == 0) demand.share = static_cast<std::int32_t>(1 + random.below(999));
+      if (demand.devices == 1 && random.below(2) == 0)
+        demand.share = static_cast<std::int32_t>(1 + random.below(999));
       demand.cpu = Milli{random.below(3000)};
       demand.memory_mib = random.below(20);
       demand.types = 1 + random.below(3);
       bool hosted = false;
-      for (std::size_t n = 0; n < free.size(); ++n) hosted = hosted || free.can_host(n, demand, demand.devices);
+      for (std::size_t n = 0; n < free.size(); ++n)
+        hosted = hosted || free.can_host(n, demand, demand.devices);
       Placement placement;
       const auto check = [&](auto& rule) {
         const bool given = rule.place(free, demand, placement);
@@ -195,7 +200,8 @@ TEST_CASE("What a rule gives can be claimed, and it gives something whenever one
         }
         std::int64_t cpu = 0;
         for (const NodeShare& share : placement.shares) cpu += share.cpu.value;
-        if (placement.gpus() != demand.gpus() || cpu < demand.cpu.value) FAIL("not what was asked: " << rule.name());
+        if (placement.gpus() != demand.gpus() || cpu < demand.cpu.value)
+          FAIL("not what was asked: " << rule.name());
         FreeResources copy = free;
         if (!copy.claim(placement)) FAIL("it cannot be claimed: " << rule.name());
       };

@@ -1,13 +1,15 @@
 // A scheduler that sees the first slots of its queue only.
+#include "mara/schedule/slot_window.hpp"
+
 #include <vector>
 
-#include "mara/schedule/slot_window.hpp"
 #include "platform_helpers.hpp"
 
 using namespace mara;
 using namespace platform_test;
 
-TEST_CASE("SlotWindow: the shortest of the visible jobs that fit starts; its slot takes the head of the backlog") {
+TEST_CASE(
+    "SlotWindow: the shortest of the visible jobs that fit starts; its slot takes the head of the backlog") {
   // One device; two slots. Jobs of 10, 8, 6, 4 s at 0: 10 and 8 are visible.
   const std::vector<Job> jobs{job(1, 0, 1, 10), job(2, 0, 1, 8), job(3, 0, 1, 6), job(4, 0, 1, 4)};
   const Recorder r = run(make_platform(1, 1), jobs, SlotWindow<>(2, 10));

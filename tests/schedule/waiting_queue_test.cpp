@@ -1,4 +1,6 @@
 // The queue by classes against a sorted list.
+#include "mara/schedule/waiting_queue.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +9,6 @@
 
 #include "catch.hpp"
 #include "mara/core/random.hpp"
-#include "mara/schedule/waiting_queue.hpp"
 
 using namespace mara;
 
@@ -78,7 +79,9 @@ TEST_CASE("WaitingQueue: random operations against a plain model") {
         break;
       case 3: {
         const double shift = random.below(7);
-        const auto key_of = [shift](JobSlot s) { return static_cast<double>(static_cast<std::uint32_t>(s * shift) % 5); };
+        const auto key_of = [shift](JobSlot s) {
+          return static_cast<double>(static_cast<std::uint32_t>(s * shift) % 5);
+        };
         queue.rekey(key_of);
         for (auto& [s, entry] : model) entry.key = key_of(s);
         break;

@@ -1,5 +1,5 @@
-// Properties of the platform engine under every kind of scheduler, on thousands of small random worlds. What is
-// checked is recomputed from the records of a run, not read from the engine's ledger.
+// Properties of the platform engine under every kind of scheduler, on thousands of small random worlds. What
+// is checked is recomputed from the records of a run, not read from the engine's ledger.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -38,20 +38,34 @@ struct AnyOrder {
   static constexpr std::string_view name() noexcept { return "any-order"; }
   double key(const Dispatch& dispatch, const ActiveJob& job) const noexcept {
     switch (which) {
-      case 0: return ArrivalJobOrder::key(dispatch, job);
-      case 1: return ShortestJobOrder::key(dispatch, job);
-      case 2: return ShortestRemainingOrder::key(dispatch, job);
-      case 3: return ShortestServiceOrder::key(dispatch, job);
-      case 4: return LongestJobOrder::key(dispatch, job);
-      case 5: return SmallestJobOrder::key(dispatch, job);
-      case 6: return LeastAttainedOrder::key(dispatch, job);
-      case 7: return F1Order::key(dispatch, job);
-      case 8: return EarliestDeadlineOrder::key(dispatch, job);
-      case 9: return RandomJobOrder{7}.key(dispatch, job);
-      case 10: return Wfp3Order::key(dispatch, job);
-      case 11: return UnicefOrder::key(dispatch, job);
-      case 12: return AgeingOrder{}.key(dispatch, job);
-      default: return FinishTimeFairOrder{}.key(dispatch, job);
+      case 0:
+        return ArrivalJobOrder::key(dispatch, job);
+      case 1:
+        return ShortestJobOrder::key(dispatch, job);
+      case 2:
+        return ShortestRemainingOrder::key(dispatch, job);
+      case 3:
+        return ShortestServiceOrder::key(dispatch, job);
+      case 4:
+        return LongestJobOrder::key(dispatch, job);
+      case 5:
+        return SmallestJobOrder::key(dispatch, job);
+      case 6:
+        return LeastAttainedOrder::key(dispatch, job);
+      case 7:
+        return F1Order::key(dispatch, job);
+      case 8:
+        return EarliestDeadlineOrder::key(dispatch, job);
+      case 9:
+        return RandomJobOrder{7}.key(dispatch, job);
+      case 10:
+        return Wfp3Order::key(dispatch, job);
+      case 11:
+        return UnicefOrder::key(dispatch, job);
+      case 12:
+        return AgeingOrder{}.key(dispatch, job);
+      default:
+        return FinishTimeFairOrder{}.key(dispatch, job);
     }
   }
 };
@@ -72,12 +86,24 @@ constexpr int kPlacings = 8;
 AnyPlacing placing_of(int which) {
   AnyPlacing placing;
   switch (which) {
-    case 0: placing.rule = AnyDevices{}; break;
-    case 1: placing.rule = Consolidated{}; break;
-    case 2: placing.rule = ScoredPlacement<BestFitScoring>{}; break;
-    case 3: placing.rule = ScoredPlacement<PackingScoring>{}; break;
-    case 4: placing.rule = ScoredPlacement<SpreadingScoring>{}; break;
-    case 5: placing.rule = ScoredPlacement<TetrisScoring>{}; break;
+    case 0:
+      placing.rule = AnyDevices{};
+      break;
+    case 1:
+      placing.rule = Consolidated{};
+      break;
+    case 2:
+      placing.rule = ScoredPlacement<BestFitScoring>{};
+      break;
+    case 3:
+      placing.rule = ScoredPlacement<PackingScoring>{};
+      break;
+    case 4:
+      placing.rule = ScoredPlacement<SpreadingScoring>{};
+      break;
+    case 5:
+      placing.rule = ScoredPlacement<TetrisScoring>{};
+      break;
     case 6: {
       PlacementDemand half, two;
       half.share = 500;
@@ -87,7 +113,8 @@ AnyPlacing placing_of(int which) {
           FragmentationScoring({{half, 0.4}, {two, 0.3}, {PlacementDemand{}, 0.3}}));
       break;
     }
-    default: placing.rule = RandomPlacement{3};
+    default:
+      placing.rule = RandomPlacement{3};
   }
   return placing;
 }
@@ -109,6 +136,7 @@ struct AnyBackfill {
     easy.fill(dispatch, queue, head, placing);
     if (computed) shadows->try_emplace(dispatch.job(head).sequence, easy.shadow_s());
   }
+  void enter(Dispatch& dispatch, JobSlot slot) { easy.enter(dispatch, slot); }
   void leave(Dispatch& dispatch, JobSlot slot) { easy.leave(dispatch, slot); }
 };
 
@@ -196,7 +224,9 @@ std::unique_ptr<AnyScheduler> scheduler_of(const Choice& choice, std::map<std::u
 /// A third slower for each neighbour on the node.
 struct Crowd {
   static constexpr bool kNone = false;
-  static double of(std::size_t neighbours) noexcept { return 1.0 / (1.0 + 0.5 * static_cast<double>(neighbours)); }
+  static double of(std::size_t neighbours) noexcept {
+    return 1.0 / (1.0 + 0.5 * static_cast<double>(neighbours));
+  }
   double factor(const Platform&, const ActiveJob&, std::uint32_t,
                 std::span<const ActiveJob* const> neighbours) const noexcept {
     return of(neighbours.size());
@@ -272,7 +302,8 @@ Job draw_job(Random& random, std::int64_t id, double submit, bool whole_times, b
   if (honest) {
     j.estimate_s = chance(random, 0.4) ? seconds : seconds * random.uniform(1.0, 3.0) + 1.0;
   } else if (chance(random, 0.8)) {
-    j.estimate_s = chance(random, 0.1) ? 0.0 : seconds * (chance(random, 0.3) ? 1.0 : random.uniform(0.2, 3.0));
+    j.estimate_s =
+        chance(random, 0.1) ? 0.0 : seconds * (chance(random, 0.3) ? 1.0 : random.uniform(0.2, 3.0));
   }
   if (chance(random, 0.4)) j.deadline_s = submit + random.uniform(0.0, 60.0);
   j.priority = static_cast<int>(between(random, 0, 3));
@@ -288,13 +319,17 @@ World draw_world(std::uint64_t seed) {
 
   Choice& choice = world.choice;
   const double kind = random.uniform();
-  choice.kind = kind < 0.6 ? Kind::kList : kind < 0.78 ? Kind::kConservative : kind < 0.9 ? Kind::kLas : Kind::kWindow;
+  choice.kind = kind < 0.6    ? Kind::kList
+                : kind < 0.78 ? Kind::kConservative
+                : kind < 0.9  ? Kind::kLas
+                              : Kind::kWindow;
   choice.varies = chance(random, 0.5);
   choice.order = static_cast<int>(between(random, 0, (choice.varies ? kOrders : kFixedOrders) - 1));
   if (chance(random, 0.3)) choice.order = 0;
   choice.placing = static_cast<int>(between(random, 0, kPlacings - 1));
   choice.options.when_blocked = static_cast<WhenBlocked>(between(random, 0, 2));
-  choice.options.preemption = chance(random, 0.5) ? Preemption::kNone : static_cast<Preemption>(between(random, 1, 2));
+  choice.options.preemption =
+      chance(random, 0.5) ? Preemption::kNone : static_cast<Preemption>(between(random, 1, 2));
   choice.options.commit_to_head = chance(random, 0.2);
   choice.easy = choice.options.when_blocked == WhenBlocked::kWait && chance(random, 0.7);
   choice.easy_options.strict = chance(random, 0.2);
@@ -306,8 +341,10 @@ World draw_world(std::uint64_t seed) {
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < jobs; ++i) ids.push_back(100 + i);
   for (std::int64_t i = 0; i < jobs; ++i) {
-    if (!chance(random, 0.35)) submit += whole_times ? static_cast<double>(between(random, 0, 6)) : random.exponential(0.3);
-    world.list.push_back({draw_job(random, ids[static_cast<std::size_t>(i)], submit, whole_times, world.honest), {}});
+    if (!chance(random, 0.35))
+      submit += whole_times ? static_cast<double>(between(random, 0, 6)) : random.exponential(0.3);
+    world.list.push_back(
+        {draw_job(random, ids[static_cast<std::size_t>(i)], submit, whole_times, world.honest), {}});
   }
   if (chance(random, 0.3)) {
     world.config.dependencies = true;
@@ -320,7 +357,8 @@ World draw_world(std::uint64_t seed) {
 
   PlatformConfig& config = world.config;
   if (chance(random, 0.25)) config.batch = EventBatch::kArrivalsFirst;
-  if (chance(random, 0.3)) config.tick_s = whole_times ? static_cast<double>(between(random, 1, 5)) : random.uniform(0.5, 5.0);
+  if (chance(random, 0.3))
+    config.tick_s = whole_times ? static_cast<double>(between(random, 1, 5)) : random.uniform(0.5, 5.0);
   config.fixed_interval = config.tick_s > 0.0 && chance(random, 0.5);
   config.stall_ticks = 30;
   if (!world.honest && chance(random, 0.4)) {
@@ -328,7 +366,9 @@ World draw_world(std::uint64_t seed) {
       double at = 0.0;
       while (chance(random, 0.5)) {
         at += whole_times ? static_cast<double>(between(random, 0, 20)) : random.exponential(0.1);
-        Outage outage{n, at, at + (whole_times ? static_cast<double>(between(random, 1, 15)) : 0.01 + random.exponential(0.15)),
+        Outage outage{n, at,
+                      at + (whole_times ? static_cast<double>(between(random, 1, 15))
+                                        : 0.01 + random.exponential(0.15)),
                       chance(random, 0.6) ? Outage::Kind::kFailure : Outage::Kind::kMaintenance};
         if (chance(random, 0.05)) outage.to_s = kEndless;
         config.outages.push_back(outage);
@@ -337,12 +377,15 @@ World draw_world(std::uint64_t seed) {
       }
     }
     random.shuffle(config.outages);
-    if (chance(random, 0.5)) config.checkpoint_interval_s = whole_times ? static_cast<double>(between(random, 1, 8)) : random.uniform(0.5, 8.0);
+    if (chance(random, 0.5))
+      config.checkpoint_interval_s =
+          whole_times ? static_cast<double>(between(random, 1, 8)) : random.uniform(0.5, 8.0);
   }
   if (!world.honest) {
     // With ticks, costs and preemption jobs can take turns for ever without ever coming to work.
     const bool may_thrash = config.tick_s > 0.0 && choice.preempts();
-    if (chance(random, 0.4) && !may_thrash) world.cost_s = whole_times ? static_cast<double>(between(random, 1, 3)) : random.uniform(0.1, 3.0);
+    if (chance(random, 0.4) && !may_thrash)
+      world.cost_s = whole_times ? static_cast<double>(between(random, 1, 3)) : random.uniform(0.1, 3.0);
     world.crowd = chance(random, 0.3);
     if (chance(random, 0.4)) world.network = {0.9, 0.75, 0.6};
   }
@@ -351,8 +394,8 @@ World draw_world(std::uint64_t seed) {
 
 // --- what is checked while the run goes on
 
-/// Between the engine and a scheduler: checks what the engine tells it, what it did, and that the ledger agrees
-/// with the placements.
+/// Between the engine and a scheduler: checks what the engine tells it, what it did, and that the ledger
+/// agrees with the placements.
 class Watched {
  public:
   Watched(const World& world, std::unique_ptr<AnyScheduler> inner)
@@ -386,7 +429,8 @@ class Watched {
     check_ledger(dispatch);
     if (world_.choice.greedy())
       for (const JobSlot slot : waiting_)
-        if (placing_.place(dispatch.free(), dispatch.job(slot).demand, placement_)) fail("a job waits that fits");
+        if (placing_.place(dispatch.free(), dispatch.job(slot).demand, placement_))
+          fail("a job waits that fits");
     if (world_.choice.kind == Kind::kConservative && world_.honest && world_.choice.placing != 7 &&
         !world_.config.fixed_interval && world_.config.batch == EventBatch::kTogether) {
       for (const JobSlot slot : waiting_) {
@@ -445,10 +489,12 @@ Played simulate(const World& world, const std::vector<Submission>& list, const P
   const FixedOverhead overhead{world.cost_s, world.cost_s, world.cost_s, 0.0};
   SubmissionSource source(list);
   if (world.crowd) {
-    PlatformSimulator<FixedOverhead, Crowd, TopologyNetwork> simulator(world.platform, config, overhead, {}, world.network);
+    PlatformSimulator<FixedOverhead, Crowd, TopologyNetwork> simulator(world.platform, config, overhead, {},
+                                                                       world.network);
     result.recorder.run = simulator.run(source, scheduler, result.recorder);
   } else {
-    PlatformSimulator<FixedOverhead, NoInterference, TopologyNetwork> simulator(world.platform, config, overhead, {}, world.network);
+    PlatformSimulator<FixedOverhead, NoInterference, TopologyNetwork> simulator(world.platform, config,
+                                                                                overhead, {}, world.network);
     result.recorder.run = simulator.run(source, scheduler, result.recorder);
   }
   result.problem = scheduler.problem();
@@ -508,7 +554,8 @@ std::string check_placement(const World& world, const Job& job, const Placement&
     types.insert(type);
     const auto t = static_cast<std::size_t>(type);
     if (!(job.type_speed[t] > 0.0)) return "a type that cannot run the job";
-    if (job.demand.gpu_memory_mib > world.platform.types[t].memory_mib) return "too little memory on the device";
+    if (job.demand.gpu_memory_mib > world.platform.types[t].memory_mib)
+      return "too little memory on the device";
   }
   if (milli != job.requested.value) return "not the GPUs asked for";
   if (job.requested.value < 1000 && devices > 1) return "a fraction on several devices";
@@ -522,7 +569,8 @@ double full_rate(const World& world, const Job& job, const Placement& placement)
   for (const NodeShare& share : placement.shares) {
     if (share.devices == 0) continue;
     milli += share.device_count() * share.share;
-    slowest = std::min(slowest, job.type_speed[static_cast<std::size_t>(world.platform.nodes[share.node].type)]);
+    slowest =
+        std::min(slowest, job.type_speed[static_cast<std::size_t>(world.platform.nodes[share.node].type)]);
   }
   const double base = milli == 0.0 ? 1.0 : slowest * job.speed_up(milli / 1000.0);
   return base * world.network.factor(world.platform, job, placement);
@@ -534,7 +582,8 @@ bool on_node(const Interval& interval, std::uint32_t node) {
 }
 
 /// Work done in [from, to) of an interval.
-double work_in(const World& world, const Recorder& r, const Job& job, const Interval& interval, double from, double to) {
+double work_in(const World& world, const Recorder& r, const Job& job, const Interval& interval, double from,
+               double to) {
   if (!(from < to)) return 0.0;
   const double rate = full_rate(world, job, interval.placement);
   if (!world.crowd) return (to - from) * rate;
@@ -548,7 +597,8 @@ double work_in(const World& world, const Recorder& r, const Job& job, const Inte
     for (const NodeShare& share : interval.placement.shares) {
       std::size_t neighbours = 0;
       for (const Interval& other : r.intervals)
-        if (other.sequence != interval.sequence && other.start_s <= *a && *a < other.end_s && on_node(other, share.node))
+        if (other.sequence != interval.sequence && other.start_s <= *a && *a < other.end_s &&
+            on_node(other, share.node))
           ++neighbours;
       factor = std::min(factor, Crowd::of(neighbours));
     }
@@ -563,7 +613,8 @@ std::string check_work(const World& world, const Recorder& r, const Outcome& o) 
   int failures = 0;
   double before = -1.0;
   const std::vector<Interval> intervals = r.intervals_of(o.job.id);
-  for (const Interval& interval : intervals) {  // maintenance and failure at one instant: the first one counts
+  for (const Interval& interval :
+       intervals) {  // maintenance and failure at one instant: the first one counts
     bool failure = false, maintenance = false;
     for (const Outage& outage : world.config.outages)
       if (outage.from_s == interval.end_s && on_node(interval, outage.node))
@@ -583,7 +634,9 @@ std::string check_work(const World& world, const Recorder& r, const Outcome& o) 
     left -= work_in(world, r, o.job, interval, interval.start_s + cost, interval.end_s);
     if (o.finished && k + 1 == intervals.size()) continue;
     for (const Outage& outage : world.config.outages) {
-      if (outage.from_s != interval.end_s || outage.kind != Outage::Kind::kFailure || !on_node(interval, outage.node)) continue;
+      if (outage.from_s != interval.end_s || outage.kind != Outage::Kind::kFailure ||
+          !on_node(interval, outage.node))
+        continue;
       ++failures;
       const double every = world.config.checkpoint_interval_s;
       if (every > 0.0) {
@@ -596,11 +649,14 @@ std::string check_work(const World& world, const Recorder& r, const Outcome& o) 
       break;
     }
   }
-  const auto close = [](double a, double b, double scale) { return std::fabs(a - b) <= 1e-9 * (1.0 + scale); };
+  const auto close = [](double a, double b, double scale) {
+    return std::fabs(a - b) <= 1e-9 * (1.0 + scale);
+  };
   std::ostringstream text;
   text.precision(17);
   if (!close(executed, o.executed_s, executed)) text << "executed " << o.executed_s << " for " << executed;
-  if (!close(attained, o.attained_gpu_s, attained)) text << "attained " << o.attained_gpu_s << " for " << attained;
+  if (!close(attained, o.attained_gpu_s, attained))
+    text << "attained " << o.attained_gpu_s << " for " << attained;
   if (world.config.batch == EventBatch::kTogether) {
     if (failures != o.failures) text << "failures " << o.failures << " for " << failures;
     if (!close(paid, o.overhead_s, paid)) text << "overhead " << o.overhead_s << " for " << paid;
@@ -657,15 +713,19 @@ std::string check_records(const World& world, const Played& result) {
     for (const Interval& interval : intervals) {
       if (interval.start_s < o.start_s) return name + "ran before its start";
       if (interval.end_s > o.end_s) return name + "ran after its end";
-      if (auto problem = check_placement(world, o.job, interval.placement); !problem.empty()) return name + problem;
+      if (auto problem = check_placement(world, o.job, interval.placement); !problem.empty())
+        return name + problem;
     }
     if (o.finished && !o.started) return name + "finished without a start";
     // A job may lose its place when all that is left of it is rounding.
-    if (o.finished && !world.choice.preempts() && o.job.work > 0.0 && (intervals.empty() || intervals.back().end_s != o.end_s)) return name + "did not run to its end";
+    if (o.finished && !world.choice.preempts() && o.job.work > 0.0 &&
+        (intervals.empty() || intervals.back().end_s != o.end_s))
+      return name + "did not run to its end";
     if (!world.choice.preempts() && world.config.outages.empty()) {
       if (o.preemptions + o.migrations + o.failures != 0 || intervals.size() > 1) return name + "was moved";
     }
-    if (static_cast<int>(intervals.size()) > 1 + o.preemptions + o.migrations + o.failures) return name + "has more intervals than moves";
+    if (static_cast<int>(intervals.size()) > 1 + o.preemptions + o.migrations + o.failures)
+      return name + "has more intervals than moves";
     if (auto problem = check_work(world, r, o); !problem.empty()) return name + problem;
     if (o.finished || o.rejected || !could_enter) continue;
     // Left over. Could it start on an empty platform?
@@ -689,8 +749,9 @@ std::string check_records(const World& world, const Played& result) {
 /// EASY with honest estimates, first come first served: a head starts by its first shadow time.
 std::string check_shadows(const World& world, const Played& result) {
   const Choice& choice = world.choice;
-  if (!choice.easy || choice.kind != Kind::kList || choice.preempts() || choice.order != 0 || !world.honest || choice.placing == 7 ||
-      world.config.fixed_interval || world.config.dependencies)  // who enters late may come before the head
+  if (!choice.easy || choice.kind != Kind::kList || choice.preempts() || choice.order != 0 || !world.honest ||
+      choice.placing == 7 || world.config.fixed_interval ||
+      world.config.dependencies)  // who enters late may come before the head
     return {};
   for (const auto& [sequence, shadow] : result.shadows)
     for (const Outcome& o : result.recorder.outcomes)
@@ -701,38 +762,44 @@ std::string check_shadows(const World& world, const Played& result) {
 
 bool same_outcome(const Outcome& a, const Outcome& b) {
   return a.job.id == b.job.id && a.started == b.started && a.finished == b.finished &&
-         a.rejected == b.rejected && a.entered_s == b.entered_s && a.start_s == b.start_s && a.end_s == b.end_s &&
-         a.executed_s == b.executed_s && a.attained_gpu_s == b.attained_gpu_s && a.overhead_s == b.overhead_s &&
-         a.lost_s == b.lost_s && a.preemptions == b.preemptions && a.migrations == b.migrations && a.failures == b.failures &&
-         a.last == b.last;
+         a.rejected == b.rejected && a.entered_s == b.entered_s && a.start_s == b.start_s &&
+         a.end_s == b.end_s && a.executed_s == b.executed_s && a.attained_gpu_s == b.attained_gpu_s &&
+         a.overhead_s == b.overhead_s && a.lost_s == b.lost_s && a.preemptions == b.preemptions &&
+         a.migrations == b.migrations && a.failures == b.failures && a.last == b.last;
 }
 bool same_interval(const Interval& a, const Interval& b) {
   return a.id == b.id && a.placement == b.placement && a.start_s == b.start_s && a.end_s == b.end_s;
 }
 bool same(const Recorder& a, const Recorder& b) {
-  return std::equal(a.outcomes.begin(), a.outcomes.end(), b.outcomes.begin(), b.outcomes.end(), same_outcome) &&
-         std::equal(a.intervals.begin(), a.intervals.end(), b.intervals.begin(), b.intervals.end(), same_interval) &&
-         a.run.end_s == b.run.end_s && a.run.decisions == b.run.decisions && a.run.job_events == b.run.job_events;
+  return std::equal(a.outcomes.begin(), a.outcomes.end(), b.outcomes.begin(), b.outcomes.end(),
+                    same_outcome) &&
+         std::equal(a.intervals.begin(), a.intervals.end(), b.intervals.begin(), b.intervals.end(),
+                    same_interval) &&
+         a.run.end_s == b.run.end_s && a.run.decisions == b.run.decisions &&
+         a.run.job_events == b.run.job_events;
 }
 
 std::string describe(std::uint64_t seed, const World& world) {
   const Choice& c = world.choice;
   std::ostringstream text;
-  text << "seed " << seed << " kind " << static_cast<int>(c.kind) << " order " << c.order << " placing " << c.placing << " varies "
-       << c.varies << " easy " << c.easy << " blocked " << static_cast<int>(c.options.when_blocked) << " preemption "
-       << static_cast<int>(c.options.preemption) << " commit " << c.options.commit_to_head << " jobs " << world.list.size() << " nodes "
-       << world.platform.nodes.size() << " batch " << static_cast<int>(world.config.batch) << " tick " << world.config.tick_s << " fixed "
-       << world.config.fixed_interval << " outages " << world.config.outages.size() << " checkpoint "
-       << world.config.checkpoint_interval_s << " dependencies " << world.config.dependencies << " cost " << world.cost_s << " crowd "
+  text << "seed " << seed << " kind " << static_cast<int>(c.kind) << " order " << c.order << " placing "
+       << c.placing << " varies " << c.varies << " easy " << c.easy << " blocked "
+       << static_cast<int>(c.options.when_blocked) << " preemption " << static_cast<int>(c.options.preemption)
+       << " commit " << c.options.commit_to_head << " jobs " << world.list.size() << " nodes "
+       << world.platform.nodes.size() << " batch " << static_cast<int>(world.config.batch) << " tick "
+       << world.config.tick_s << " fixed " << world.config.fixed_interval << " outages "
+       << world.config.outages.size() << " checkpoint " << world.config.checkpoint_interval_s
+       << " dependencies " << world.config.dependencies << " cost " << world.cost_s << " crowd "
        << world.crowd << " honest " << world.honest;
   return text.str();
 }
 
-constexpr std::uint64_t kWorlds = 12'000;
+constexpr std::uint64_t kWorlds = 20'000;
 
 }  // namespace
 
-TEST_CASE("Properties of the engine on random worlds: capacity, arrivals, dependencies, work, completion", "[property]") {
+TEST_CASE("Properties of the engine on random worlds: capacity, arrivals, dependencies, work, completion",
+          "[property]") {
   std::size_t unfinished = 0, outages = 0, preempted = 0;
   int reported = 0;
   for (std::uint64_t seed = 1; seed <= kWorlds; ++seed) {
@@ -751,7 +818,8 @@ TEST_CASE("Properties of the engine on random worlds: capacity, arrivals, depend
     }
     unfinished += result.recorder.run.unfinished;
     outages += world.config.outages.size();
-    for (const Outcome& o : result.recorder.outcomes) preempted += static_cast<std::size_t>(o.preemptions + o.migrations + o.failures);
+    for (const Outcome& o : result.recorder.outcomes)
+      preempted += static_cast<std::size_t>(o.preemptions + o.migrations + o.failures);
   }
   // The worlds are of some interest.
   CHECK(unfinished > 1000);
@@ -771,7 +839,9 @@ TEST_CASE("Up to the horizon a run is the beginning of the run without one", "[p
       config.horizon_s = whole.recorder.intervals[random.below64(whole.recorder.intervals.size())].end_s;
     const Played cut = simulate(world, world.list, config);
     std::string problem = cut.problem;
-    if (!whole.recorder.run.stalled && cut.recorder.run.end_s != config.horizon_s && cut.recorder.run.unfinished > 0) problem = "did not reach the horizon";
+    if (!whole.recorder.run.stalled && cut.recorder.run.end_s != config.horizon_s &&
+        cut.recorder.run.unfinished > 0)
+      problem = "did not reach the horizon";
     std::size_t finished = 0;
     for (const Outcome& o : cut.recorder.outcomes) {
       const Outcome& other = whole.recorder.of(o.job.id);
@@ -781,7 +851,9 @@ TEST_CASE("Up to the horizon a run is the beginning of the run without one", "[p
         // Arrivals first: without a horizon something may still happen before the completion at that instant.
         const bool at_the_edge = config.batch == EventBatch::kArrivalsFirst && o.end_s == config.horizon_s;
         if (!at_the_edge && !same_outcome(o, other)) problem = "a job that finished has another history";
-      } else if (!o.rejected && other.finished && other.end_s <= config.horizon_s && !(other.end_s == config.horizon_s && (o.job.work == 0.0 || config.batch == EventBatch::kArrivalsFirst))) {
+      } else if (!o.rejected && other.finished && other.end_s <= config.horizon_s &&
+                 !(other.end_s == config.horizon_s &&
+                   (o.job.work == 0.0 || config.batch == EventBatch::kArrivalsFirst))) {
         problem = "a job did not finish that ends by the horizon";
       }
     }
@@ -796,7 +868,8 @@ TEST_CASE("Up to the horizon a run is the beginning of the run without one", "[p
   }
 }
 
-TEST_CASE("Jobs of one instant: their order in the input counts only where the order of service is a tie", "[property]") {
+TEST_CASE("Jobs of one instant: their order in the input counts only where the order of service is a tie",
+          "[property]") {
   int reported = 0;
   std::size_t permuted = 0;
   for (std::uint64_t seed = 1; seed <= 4'000; ++seed) {
@@ -830,7 +903,8 @@ TEST_CASE("Jobs of one instant: their order in the input counts only where the o
     const Played a = simulate(world, world.list, world.config), b = simulate(world, other, world.config);
     std::string problem;
     for (const Outcome& o : a.recorder.outcomes)
-      if (!same_outcome(o, b.recorder.of(o.job.id))) problem = "job " + std::to_string(o.job.id) + " has another history";
+      if (!same_outcome(o, b.recorder.of(o.job.id)))
+        problem = "job " + std::to_string(o.job.id) + " has another history";
     if (!problem.empty()) {
       UNSCOPED_INFO(describe(seed + 2'000'000, world));
       CHECK(problem == "");

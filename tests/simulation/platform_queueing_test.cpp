@@ -88,8 +88,8 @@ struct Times {
 };
 
 template <class Interference = NoInterference>
-std::vector<Times::One> play(double rate, std::uint64_t seed, std::size_t count, std::int64_t share, Size size,
-                             Interference interference = {}) {
+std::vector<Times::One> play(double rate, std::uint64_t seed, std::size_t count, std::int64_t share,
+                             Size size, Interference interference = {}) {
   const Platform platform = make_platform(1, 1);
   Arrivals source(rate, seed, count, share, std::move(size));
   ListDispatcher<> fcfs;
@@ -126,8 +126,9 @@ TEST_CASE("F5: M/G/1 FCFS: mean wait lambda E[S^2] / (2 (1 - rho)), Pollaczek an
     check_within(map(play(0.8, 14, 200'000, 1000, [](Random&) { return 1.0; }), wait), 0.8 / (2.0 * 0.2));
   }
   SECTION("0.5 with probability .9, else 5.5: E S = 1, E S^2 = 3.25") {
-    check_within(map(play(0.6, 15, 200'000, 1000, [](Random& r) { return r.uniform() < 0.9 ? 0.5 : 5.5; }), wait),
-                 0.6 * 3.25 / (2.0 * 0.4));
+    check_within(
+        map(play(0.6, 15, 200'000, 1000, [](Random& r) { return r.uniform() < 0.9 ? 0.5 : 5.5; }), wait),
+        0.6 * 3.25 / (2.0 * 0.4));
   }
   SECTION("log-normal, sigma 1, mean 1: E S^2 = e") {
     check_within(map(play(0.6, 16, 200'000, 1000, [](Random& r) { return r.log_normal(-0.5, 1.0); }), wait),
@@ -152,11 +153,14 @@ TEST_CASE("F5: M/G/1 processor sharing: mean slowdown 1 / (1 - rho) for every si
     check(play(0.5, 17, 150'000, 1, exponential_size, TimeSharing{}), 0.5, 0.7);
   }
   SECTION("two sizes, rho .7") {
-    check(play(0.7, 18, 300'000, 1, [](Random& r) { return r.uniform() < 0.9 ? 0.5 : 5.5; }, TimeSharing{}), 0.7, 1.0);
+    check(play(
+              0.7, 18, 300'000, 1, [](Random& r) { return r.uniform() < 0.9 ? 0.5 : 5.5; }, TimeSharing{}),
+          0.7, 1.0);
   }
 }
 
-TEST_CASE("F5: on one server SRPT has the least mean response of all disciplines on every sample path", "[queueing]") {
+TEST_CASE("F5: on one server SRPT has the least mean response of all disciplines on every sample path",
+          "[queueing]") {
   const Platform platform = make_platform(1, 1);
   Random random(19);
   std::size_t better = 0;
@@ -188,7 +192,9 @@ TEST_CASE("F5: on one server SRPT has the least mean response of all disciplines
         {"ljf, preemptive", total(run(platform, jobs, ListDispatcher<LongestJobOrder>(keep)))},
         {"las, exact", total(run(platform, jobs, ListDispatcher<LeastAttainedOrder>(keep)))},
         {"las", total(run(platform, jobs, DiscretisedLas<>({3.0, 7.0})))},
-        {"random", total(run(platform, jobs, ListDispatcher<RandomJobOrder>({}, RandomJobOrder{static_cast<std::uint64_t>(path)})))},
+        {"random",
+         total(run(platform, jobs,
+                   ListDispatcher<RandomJobOrder>({}, RandomJobOrder{static_cast<std::uint64_t>(path)})))},
         {"fcfs, resumed", total(run(platform, jobs, ListDispatcher<ArrivalJobOrder>(keep)))},
         {"themis, preemptive", total(run(platform, jobs, ListDispatcher<FinishTimeFairOrder>(keep)))},
     };
@@ -197,7 +203,8 @@ TEST_CASE("F5: on one server SRPT has the least mean response of all disciplines
       if (!(srpt <= sum)) FAIL();
       better += srpt < sum ? 1 : 0;
     }
-    const double ps = total(run(platform, submissions(shares), ListDispatcher<>(), {}, NoOverhead{}, TimeSharing{}));
+    const double ps =
+        total(run(platform, submissions(shares), ListDispatcher<>(), {}, NoOverhead{}, TimeSharing{}));
     if (!(srpt <= ps * (1.0 + 1e-12))) FAIL("processor sharing is better on path " << path);
     if (others[0].second != srpt) FAIL("one discipline, two results");
   }

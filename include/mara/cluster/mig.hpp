@@ -18,8 +18,8 @@ inline constexpr int kMaxMemorySlices = 32;
 /// A size of slice.
 struct MigProfile {
   std::string name;
-  int compute = 1;           ///< compute slices
-  int memory = 1;            ///< memory slices, in one run
+  int compute = 1;            ///< compute slices
+  int memory = 1;             ///< memory slices, in one run
   std::vector<int> starts{};  ///< memory slices at which it may begin
 };
 

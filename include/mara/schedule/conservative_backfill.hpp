@@ -132,8 +132,8 @@ class ConservativeBackfill {
 
   static double soon(double now) noexcept { return std::nextafter(now, std::numeric_limits<double>::max()); }
 
-  // Whether reality has left the plan: somebody outlives the estimate or lost its node, a decision comes late,
-  // or a node changed.
+  // Whether reality has left the plan: somebody outlives the estimate or lost its node, a decision comes
+  // late, or a node changed.
   bool plan_fails(Dispatch& dispatch) {
     const double now = dispatch.now_s();
     const double past = now - kRounding * (1.0 + now);
@@ -141,7 +141,8 @@ class ConservativeBackfill {
     for (const JobSlot slot : dispatch.running()) {
       const double end = running_[slot].end_s;
       overdue_ = overdue_ || end <= past;
-      if (end > past && end <= now) dispatch.wake_at(now + 2.0 * kRounding * (1.0 + now));  // if it is not rounding
+      if (end > past && end <= now)
+        dispatch.wake_at(now + 2.0 * kRounding * (1.0 + now));  // if it is not rounding
     }
     bool fails = std::exchange(plan_is_old_, false) || overdue_;
     for (const Booking& booking : waiting_) fails = fails || booking.start_s < past;  // decisions come late

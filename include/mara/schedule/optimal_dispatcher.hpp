@@ -27,12 +27,14 @@ struct OptimalOptions {
   /// Jobs that the program decides on: those that hold something and, in the order of the shortest remaining
   /// time, as many others as make this many; the rest get what it leaves.
   std::size_t candidates = 128;
+  /// How much the delay that a job's wasted GPU-seconds cause to waiting jobs counts beside its own time.
+  double waste_weight = 1.0;
 };
 
 /// Whether the options make sense; the error names the field and the value.
 inline Status check_options(const OptimalOptions& options) {
-  if (options.candidates > 0) return {};
-  return Error{ErrorCode::kInvalidArgument, "candidates is 0"};
+  if (options.candidates == 0) return Error{ErrorCode::kInvalidArgument, "candidates is 0"};
+  return check_non_negative(options.waste_weight, "waste_weight");
 }
 
 /// What the solver did over a run.
@@ -54,7 +56,7 @@ struct OptimalReport {
 };
 
 /// A pooled rule that solves, at each decision point, the integer linear program
-///   maximise  sum over jobs j and options o of  w_j / T_jo x_jo
+///   maximise  sum over jobs j and options o of  v_jo x_jo,   v_jo = w_j / (T_jo (1 + n (1 - e_jo) k_jo / G))
 ///   subject to  sum over o of x_jo <= 1,  and for each type the GPUs, CPU and memory of the options chosen
 ///   there at most what the type has;  x_jo in {0, 1},
 /// where an option is a device type and a tier of the request, T_jo the time in which the job would complete
@@ -64,11 +66,15 @@ struct OptimalReport {
 /// Why this objective: 1 / T is the rate at which a job completes, so the program maximises the rate at which
 /// jobs leave. With one GPU it is SRPT, which is optimal for mean completion time (Schrage, Operations
 /// Research 16, 1968); with jobs of several GPUs the relaxed program serves by w / (T x GPUs), Smith's ratio
-/// (Smith, "Various optimizers for single-stage production", Naval Research Logistics 3, 1956). It is myopic:
-/// it knows nothing of arrivals to come, and is a reference for rules that do not either, not a bound; for
-/// that see mean_jct_lower_bound.
+/// (Smith, "Various optimizers for single-stage production", Naval Research Logistics 3, 1956). Jobs that can
+/// be resized also waste: k GPUs at the efficiency e = (S(k) / k) / (the largest of the job's options) use k
+/// T (1 - e) GPU-seconds more than need be, which on G GPUs delay each of n waiting jobs by k T (1 - e) / G
+/// seconds; that delay, times waste_weight, is added to T. n is the part of the jobs for which there is no
+/// room at the requested sizes: jobs x max(0, 1 - G / GPUs requested). It is myopic: it knows nothing of
+/// arrivals to come, and is a reference for rules that do not either, not a bound; for that see
+/// mean_jct_lower_bound.
 ///
-/// What the program leaves goes to the jobs without a grant in the order of w / (T x GPUs). When the solver
+/// What the program leaves goes to the jobs without a grant in the order of v / GPUs. When the solver
 /// finds no solution in its limits that order serves all (report().fallbacks). Ties are the solver's.
 template <LinearProgramSolver Solver>
 class OptimalAllocation {
@@ -95,8 +101,8 @@ class OptimalAllocation {
   struct Choice {
     std::size_t agent = 0;
     RunOption option;
-    double value = 0.0;    // w / T
-    double density = 0.0;  // w / (T x GPUs)
+    double value = 0.0;    // v
+    double density = 0.0;  // v / GPUs
     bool candidate = false;
   };
 
@@ -122,7 +128,10 @@ class OptimalAllocation {
   void list_options(const DecisionView& view) {
     constexpr double kInstant = 1e-3;  // seconds; shorter times count as this
     choices_.clear();
+    const double gpus_there = view.cluster->gpus();
+    const double waiting = options_.waste_weight * jobs_without_room(view, gpus_there);
     for (std::size_t agent = 0; agent < view.active.size(); ++agent) {
+      const double best_efficiency = largest_efficiency(view, agent);
       const double given = view.job(agent).weight;
       const double weight = given > 0.0 && libm::isfinite(given) ? given : 0.0;
       for (int type = 0; type < table_.types(); ++type) {
@@ -130,12 +139,31 @@ class OptimalAllocation {
           const RunOption option{type, tier};
           const double seconds = table_.seconds(agent, option);
           if (!(seconds < OptionTable::kNever)) continue;
-          const double value = weight / std::max(seconds, kInstant);
           const double gpus = table_.gpus(agent, tier).as_double();
+          const double wasted = 1.0 - view.job(agent).speed_up(gpus) / gpus / best_efficiency;
+          const double delay = waiting * std::max(0.0, wasted) * gpus / gpus_there;
+          const double value = weight / (std::max(seconds, kInstant) * (1.0 + delay));
           choices_.push_back({agent, option, value, value / gpus, static_cast<bool>(candidate_[agent])});
         }
       }
     }
+  }
+
+  // Jobs for which there is no room when all get what they request.
+  static double jobs_without_room(const DecisionView& view, double gpus_there) noexcept {
+    double requested = 0.0;
+    for (std::size_t agent = 0; agent < view.active.size(); ++agent)
+      requested += view.job(agent).requested.as_double();
+    if (!(requested > gpus_there)) return 0.0;
+    return static_cast<double>(view.active.size()) * (1.0 - gpus_there / requested);
+  }
+  // The largest speed-up per GPU of a job's tiers.
+  double largest_efficiency(const DecisionView& view, std::size_t agent) const noexcept {
+    double largest = 0.0;
+    for (int tier = 0; tier < kTiers; ++tier)
+      if (const double gpus = table_.gpus(agent, tier).as_double(); gpus > 0.0)
+        largest = std::max(largest, view.job(agent).speed_up(gpus) / gpus);
+    return largest;
   }
 
   // When every job can have its best option at once there is nothing to decide.

@@ -26,8 +26,8 @@ concept PlacementRule = requires(P rule, const FreeResources& free, const Placem
 namespace detail {
 
 /// Gathers devices of one type over several nodes. `order` lists nodes as they are to be tried; with `whole`
-/// only nodes all of whose devices are free count, and for what is left over one with room. Types are tried in
-/// ascending order, so that a job never mixes types.
+/// only nodes all of whose devices are free count, and for what is left over one with room. Types are tried
+/// in ascending order, so that a job never mixes types.
 template <class Nodes>
 bool gather(const FreeResources& free, const PlacementDemand& demand, const Nodes& order, bool whole,
             Placement& placement) {

@@ -14,8 +14,8 @@ namespace mara {
 
 /// One preemptive pass. The running jobs are known in the order of service; then running and waiting jobs are
 /// served in that order, each by one call. A running job keeps its place unless a waiting one before it needs
-/// it; no more lose theirs than must: the last of the order are asked first, and those without whose place the
-/// other does as well get it back. Who lost a place may be placed elsewhere in its turn, and may itself
+/// it; no more lose theirs than must: the last of the order are asked first, and those without whose place
+/// the other does as well get it back. Who lost a place may be placed elsewhere in its turn, and may itself
 /// displace those behind it. A class of demands of which one job could not be served is blocked for the rest
 /// of the pass.
 template <PlacementRule Placing>

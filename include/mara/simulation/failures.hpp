@@ -85,9 +85,9 @@ struct Maintenance {
   double stagger_s = 0.0;  ///< between a node and the next of the list; 0: all together
 };
 
-/// The outages of a maintenance that begin before `until_s`, in order of time. Errors name the field: a length
-/// that is not positive, other times that are negative, anything not finite, a period shorter than the length
-/// (other than 0).
+/// The outages of a maintenance that begin before `until_s`, in order of time. Errors name the field: a
+/// length that is not positive, other times that are negative, anything not finite, a period shorter than the
+/// length (other than 0).
 inline Result<std::vector<Outage>> plan_maintenance(const Maintenance& plan,
                                                     std::span<const std::uint32_t> nodes, double until_s) {
   if (auto ok = check_non_negative(plan.first_s, "maintenance: first_s"); !ok) return ok.error();

@@ -64,10 +64,10 @@ struct TimeSharing {
   }
 };
 
-/// Jobs need bandwidth of the memory of their devices and of their node's PCIe to run at their speed. When the
-/// needs of all jobs on a device, or on a node's PCIe, add up to more than there is, those that need any of it
-/// are slowed down in proportion, by the scarcest. Needs are per device held, whatever the share; a platform's
-/// bandwidth of 0 means unknown and limits nobody.
+/// Jobs need bandwidth of the memory of their devices and of their node's PCIe to run at their speed. When
+/// the needs of all jobs on a device, or on a node's PCIe, add up to more than there is, those that need any
+/// of it are slowed down in proportion, by the scarcest. Needs are per device held, whatever the share; a
+/// platform's bandwidth of 0 means unknown and limits nobody.
 class BandwidthInterference {
  public:
   static constexpr bool kNone = false;
@@ -120,9 +120,9 @@ class BandwidthInterference {
 };
 
 /// Jobs that share a device run at the speed measured for their pair (Narayanan et al., "Heterogeneity-aware
-/// cluster scheduling policies for deep learning workloads", OSDI'20). Alone on its devices a job runs at full
-/// speed whatever its share: the factor is 1 / share, times throughput together / alone for each job on the
-/// same devices (measured are pairs only; of several the product counts).
+/// cluster scheduling policies for deep learning workloads", OSDI'20). Alone on its devices a job runs at
+/// full speed whatever its share: the factor is 1 / share, times throughput together / alone for each job on
+/// the same devices (measured are pairs only; of several the product counts).
 class MeasuredPairs {
  public:
   static constexpr bool kNone = false;

@@ -53,7 +53,7 @@ inline Status check_job(const Platform& platform, const Job& job) {
   if (auto ok = amount("requested (milli)", job.requested.value, kMostDevicesOfAJob * 1000); !ok) return ok;
   if (job.requested.value > 1000 && !job.requested.is_whole())
     return bad("requested (milli)", std::to_string(job.requested.value), ErrorCode::kInvalidArgument);
-  if (auto ok = amount("max_gpus", job.max_gpus - 1, kMostDevicesOfAJob); !ok) return ok;
+  if (job.max_gpus < 1) return bad("max_gpus", std::to_string(job.max_gpus), ErrorCode::kInvalidArgument);
   if (auto ok = amount("demand.cpu (milli)", job.demand.cpu.value, most); !ok) return ok;
   if (auto ok = amount("demand.memory_mib", job.demand.memory_mib, most); !ok) return ok;
   return amount("demand.gpu_memory_mib", job.demand.gpu_memory_mib, kMostOfANode);
