@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "mara/core/result.hpp"
-#include "mara/workload/csv.hpp"
+#include "mara/workload/csv_jobs.hpp"
 #include "mara/workload/read_options.hpp"
 #include "mara/workload/trace.hpp"
 
@@ -19,35 +19,18 @@ namespace mara {
 /// (> 1e12 s, > 1e6 processors) values; walltime 0; repeated job_id; no job at all.
 inline Result<Trace> parse_batsim(std::string text, const std::string& name,
                                   const TraceReadOptions& options = {}) {
-  constexpr double kMaxSeconds = 1e12;
-  auto opened = Csv::parse(std::move(text), name);
-  if (!opened) return opened.error();
-  Csv& csv = *opened;
-  if (auto ok = csv.expect_columns({"job_id", "submission_time", "procs", "run_time"}, {"walltime"}); !ok)
-    return ok.error();
-  detail::TraceBuilder trace(name, options);
-  for (;;) {
-    const auto row = csv.next();
-    if (!row) return row.error();
-    if (!*row) break;
-    FieldReader fields(csv);
-    TraceJob job;
-    job.id = fields.integer("job_id", 0, INT64_MAX);
-    job.submit_s = fields.number("submission_time", 0.0, kMaxSeconds);
-    job.gpus = Milli::whole(fields.integer("procs", 1, 1'000'000));
-    job.duration_s = fields.number("run_time", 0.0, kMaxSeconds);
-    job.estimate_s = fields.number_or("walltime", -1.0, kMaxSeconds, -1.0);
-    if (job.estimate_s == -1.0) job.estimate_s = kUnknownTime;
-    if (!(job.estimate_s > 0.0)) fields.refuse("walltime", "is no time");
-    if (fields.error()) return *fields.error();
-    if (!trace.new_id(job.id)) return csv.bad("job_id", "appears twice");
-    if (job.duration_s > 0.0) {
-      trace.add(std::move(job));
-    } else {
-      ++trace.skipped().no_duration;
-    }
-  }
-  return trace.finish();
+  static constexpr double kMaxSeconds = 1e12;
+  const detail::JobColumns columns{{"job_id", "submission_time", "procs", "run_time"}, {"walltime"}};
+  return detail::read_csv_jobs(std::move(text), name, options, columns,
+                               [](const Csv&, auto& fields, auto&, TraceJob& job) -> Status {
+                                 job.submit_s = fields.number("submission_time", 0.0, kMaxSeconds);
+                                 job.gpus = Milli::whole(fields.integer("procs", 1, 1'000'000));
+                                 job.duration_s = fields.number("run_time", 0.0, kMaxSeconds);
+                                 job.estimate_s = fields.number_or("walltime", -1.0, kMaxSeconds, -1.0);
+                                 if (job.estimate_s == -1.0) job.estimate_s = kUnknownTime;
+                                 if (!(job.estimate_s > 0.0)) fields.refuse("walltime", "is no time");
+                                 return {};
+                               });
 }
 
 }  // namespace mara

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "mara/core/result.hpp"
-#include "mara/workload/csv.hpp"
+#include "mara/workload/csv_jobs.hpp"
 #include "mara/workload/read_options.hpp"
 #include "mara/workload/trace.hpp"
 
@@ -29,59 +29,43 @@ inline Result<Trace> parse_chronus(std::string text, const std::string& name,
                                    const TraceReadOptions& options = {}) {
   constexpr double kMaxMinutes = 1e10;
   constexpr auto kTypes = std::to_array<std::string_view>({"strict", "soft", "best"});
-  auto opened = Csv::parse(std::move(text), name);
-  if (!opened) return opened.error();
-  Csv& csv = *opened;
-  if (auto ok = csv.expect_columns(
-          {"job_id", "user", "num_gpu", "submit_time", "duration", "expect_time_list", "job_type"},
-          {"iterations", "model_name", "interval", "expect_value_list", "best_effort"});
-      !ok)
-    return ok.error();
-  detail::TraceBuilder trace(name, options);
-  for (;;) {
-    const auto row = csv.next();
-    if (!row) return row.error();
-    if (!*row) break;
-    FieldReader fields(csv);
-    TraceJob job;
-    job.id = fields.integer("job_id", 0, INT64_MAX);
-    job.gpus = Milli::whole(fields.integer("num_gpu", 0, 65536));
-    job.submit_s = 60.0 * fields.number("submit_time", 0.0, kMaxMinutes);
-    job.duration_s = 60.0 * fields.number("duration", 0.0, kMaxMinutes);
-    job.steps = fields.number_or("iterations", 0.0, 1e15, 0.0);
-    const bool best_effort = fields.integer_or("best_effort", 0, 1, 0) == 1;
-    std::string_view type = csv.text("job_type");
-    if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end())
-      fields.refuse("job_type", "is not one of strict, soft, best");
-    if (best_effort) type = "best";
-    if (fields.error()) return *fields.error();
-    const auto first_of = [&](std::string_view list, double most) {
-      const std::string_view value = csv.text(list);
-      return field_number(csv.place(list), value.substr(0, value.find('-')), 0.0, most);
-    };
-    if (type != "best") {
-      const auto deadline = first_of("expect_time_list", kMaxMinutes);
-      if (!deadline) return deadline.error();
-      job.deadline_s = job.submit_s + 60.0 * *deadline;
-    }
-    if (!csv.text("expect_value_list").empty()) {
-      const auto value = first_of("expect_value_list", 1e12);
-      if (!value) return value.error();
-      if (*value > 0.0) job.weight = *value;
-    }
-    if (!trace.new_id(job.id)) return csv.bad("job_id", "appears twice");
-    if (job.gpus.value == 0) {
-      ++trace.skipped().no_gpu;
-    } else if (!(job.duration_s > 0.0)) {
-      ++trace.skipped().no_duration;
-    } else {
-      job.model = std::string(csv.text("model_name"));
-      job.tenant = trace.tenant(csv.text("user"));
-      job.sla = trace.sla(type);
-      trace.add(std::move(job));
-    }
-  }
-  return trace.finish();
+  const detail::JobColumns columns{
+      {"job_id", "user", "num_gpu", "submit_time", "duration", "expect_time_list", "job_type"},
+      {"iterations", "model_name", "interval", "expect_value_list", "best_effort"}};
+  return detail::read_csv_jobs(std::move(text), name, options, columns,
+                               [&](const Csv& csv, auto& fields, auto& trace, TraceJob& job) -> Status {
+                                 job.gpus = Milli::whole(fields.integer("num_gpu", 0, 65536));
+                                 job.submit_s = 60.0 * fields.number("submit_time", 0.0, kMaxMinutes);
+                                 job.duration_s = 60.0 * fields.number("duration", 0.0, kMaxMinutes);
+                                 job.steps = fields.number_or("iterations", 0.0, 1e15, 0.0);
+                                 const bool best_effort = fields.integer_or("best_effort", 0, 1, 0) == 1;
+                                 std::string_view type = csv.text("job_type");
+                                 if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end())
+                                   fields.refuse("job_type", "is not one of strict, soft, best");
+                                 if (best_effort) type = "best";
+                                 if (fields.error()) return *fields.error();
+                                 const auto first_of = [&](std::string_view list, double most) {
+                                   const std::string_view value = csv.text(list);
+                                   return field_number(csv.place(list), value.substr(0, value.find('-')), 0.0,
+                                                       most);
+                                 };
+                                 if (type != "best") {
+                                   const auto deadline = first_of("expect_time_list", kMaxMinutes);
+                                   if (!deadline) return deadline.error();
+                                   job.deadline_s = job.submit_s + 60.0 * *deadline;
+                                 }
+                                 if (!csv.text("expect_value_list").empty()) {
+                                   const auto value = first_of("expect_value_list", 1e12);
+                                   if (!value) return value.error();
+                                   if (*value > 0.0) job.weight = *value;
+                                 }
+                                 if (job.gpus.value == 0 || !(job.duration_s > 0.0))
+                                   return {};  // names only of jobs that count
+                                 job.model = std::string(csv.text("model_name"));
+                                 job.tenant = trace.tenant(csv.text("user"));
+                                 job.sla = trace.sla(type);
+                                 return {};
+                               });
 }
 
 }  // namespace mara

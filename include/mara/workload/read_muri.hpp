@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "mara/core/result.hpp"
-#include "mara/workload/csv.hpp"
+#include "mara/workload/csv_jobs.hpp"
 #include "mara/workload/read_options.hpp"
 #include "mara/workload/trace.hpp"
 
@@ -24,49 +24,34 @@ namespace mara {
 inline Result<Trace> parse_muri(std::string text, const std::string& name,
                                 const TraceReadOptions& options = {}) {
   constexpr double kMaxMs = 1e13;
-  auto opened = Csv::parse(std::move(text), name);
-  if (!opened) return opened.error();
-  Csv& csv = *opened;
-  if (auto ok =
-          csv.expect_columns({"job_id", "num_gpu", "submit_time", "duration"},
-                             {"model_name", "priority", "iterations", "batch_size", "interval",
-                              "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2"});
-      !ok)
-    return ok.error();
+  const detail::JobColumns columns{
+      {"job_id", "num_gpu", "submit_time", "duration"},
+      {"model_name", "priority", "iterations", "batch_size", "interval", "iteration_time", "resource_time_0",
+       "resource_time_1", "resource_time_2"}};
   const bool by_iterations = options.muri_run_time == MuriRunTime::kIterations;
-  for (const char* column : {"iterations", "iteration_time"})
-    if (by_iterations && csv.column(column) < 0) return csv.error(column, "column is missing");
-
-  detail::TraceBuilder trace(name, options);
-  for (;;) {
-    const auto row = csv.next();
-    if (!row) return row.error();
-    if (!*row) break;
-    FieldReader fields(csv);
-    TraceJob job;
-    job.id = fields.integer("job_id", 0, INT64_MAX);
-    const std::int64_t gpus = fields.integer("num_gpu", 1, 65536);
-    if ((gpus & (gpus - 1)) != 0) fields.refuse("num_gpu", "is not a power of two");
-    job.submit_s = fields.number("submit_time", 0.0, kMaxMs) / 1000.0;
-    job.duration_s = fields.number("duration", 0.0, kMaxMs) / 1000.0;
-    if (csv.column("priority") >= 0)
-      job.priority = static_cast<int>(fields.integer("priority", 0, 1'000'000));
-    if (csv.column("iterations") >= 0) job.steps = fields.number("iterations", 0.0, 1e15);
-    if (by_iterations) {
-      job.duration_s = job.steps * (fields.number("iteration_time", 0.0, 1e9) * 1.015 / 1000.0);
-      if (job.duration_s > 1e12) fields.refuse("iterations", "makes the run time too long");
-    }
-    if (fields.error()) return *fields.error();
-    if (!trace.new_id(job.id)) return csv.bad("job_id", "appears twice");
-    job.gpus = Milli::whole(gpus);
-    job.model = std::string(csv.text("model_name"));
-    if (job.duration_s > 0.0) {
-      trace.add(std::move(job));
-    } else {
-      ++trace.skipped().no_duration;
-    }
-  }
-  return trace.finish();
+  const auto begin = [&](const Csv& csv) -> Status {
+    for (const char* column : {"iterations", "iteration_time"})
+      if (by_iterations && csv.column(column) < 0) return csv.error(column, "column is missing");
+    return {};
+  };
+  return detail::read_csv_jobs(
+      std::move(text), name, options, columns, begin,
+      [&](const Csv& csv, auto& fields, auto&, TraceJob& job) -> Status {
+        const std::int64_t gpus = fields.integer("num_gpu", 1, 65536);
+        if ((gpus & (gpus - 1)) != 0) fields.refuse("num_gpu", "is not a power of two");
+        job.gpus = Milli::whole(gpus);
+        job.submit_s = fields.number("submit_time", 0.0, kMaxMs) / 1000.0;
+        job.duration_s = fields.number("duration", 0.0, kMaxMs) / 1000.0;
+        if (csv.column("priority") >= 0)
+          job.priority = static_cast<int>(fields.integer("priority", 0, 1'000'000));
+        if (csv.column("iterations") >= 0) job.steps = fields.number("iterations", 0.0, 1e15);
+        if (by_iterations) {
+          job.duration_s = job.steps * (fields.number("iteration_time", 0.0, 1e9) * 1.015 / 1000.0);
+          if (job.duration_s > 1e12) fields.refuse("iterations", "makes the run time too long");
+        }
+        job.model = std::string(csv.text("model_name"));
+        return {};
+      });
 }
 
 /// parse_muri of a file. Errors: also those of read_text_file.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "mara/core/result.hpp"
-#include "mara/workload/csv.hpp"
+#include "mara/workload/csv_jobs.hpp"
 #include "mara/workload/read_options.hpp"
 #include "mara/workload/trace.hpp"
 
@@ -20,38 +20,18 @@ namespace mara {
 /// (> 1e12 s, > 65536 GPUs) values; repeated job_id; no job at all.
 inline Result<Trace> parse_tiresias(std::string text, const std::string& name,
                                     const TraceReadOptions& options = {}) {
-  constexpr double kMaxSeconds = 1e12;
-  auto opened = Csv::parse(std::move(text), name);
-  if (!opened) return opened.error();
-  Csv& csv = *opened;
-  if (auto ok = csv.expect_columns({"job_id", "num_gpu", "submit_time", "duration"},
-                                   {"iterations", "model_name", "interval"});
-      !ok)
-    return ok.error();
-  detail::TraceBuilder trace(name, options);
-  for (;;) {
-    const auto row = csv.next();
-    if (!row) return row.error();
-    if (!*row) break;
-    FieldReader fields(csv);
-    TraceJob job;
-    job.id = fields.integer("job_id", 0, INT64_MAX);
-    job.gpus = Milli::whole(fields.integer("num_gpu", 0, 65536));
-    job.submit_s = fields.number("submit_time", 0.0, kMaxSeconds);
-    job.duration_s = fields.number("duration", 0.0, kMaxSeconds);
-    job.steps = fields.number_or("iterations", 0.0, 1e15, 0.0);
-    if (fields.error()) return *fields.error();
-    if (!trace.new_id(job.id)) return csv.bad("job_id", "appears twice");
-    job.model = std::string(csv.text("model_name"));
-    if (job.gpus.value == 0) {
-      ++trace.skipped().no_gpu;
-    } else if (job.duration_s > 0.0) {
-      trace.add(std::move(job));
-    } else {
-      ++trace.skipped().no_duration;
-    }
-  }
-  return trace.finish();
+  static constexpr double kMaxSeconds = 1e12;
+  const detail::JobColumns columns{{"job_id", "num_gpu", "submit_time", "duration"},
+                                   {"iterations", "model_name", "interval"}};
+  return detail::read_csv_jobs(std::move(text), name, options, columns,
+                               [](const Csv& csv, auto& fields, auto&, TraceJob& job) -> Status {
+                                 job.gpus = Milli::whole(fields.integer("num_gpu", 0, 65536));
+                                 job.submit_s = fields.number("submit_time", 0.0, kMaxSeconds);
+                                 job.duration_s = fields.number("duration", 0.0, kMaxSeconds);
+                                 job.steps = fields.number_or("iterations", 0.0, 1e15, 0.0);
+                                 job.model = std::string(csv.text("model_name"));
+                                 return {};
+                               });
 }
 
 }  // namespace mara
