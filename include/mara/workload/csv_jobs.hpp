@@ -14,6 +14,9 @@
 
 namespace mara::detail {
 
+/// Larger times are absurd.
+inline constexpr double kMaxJobSeconds = 1e12;
+
 /// Columns of a job list.
 struct JobColumns {
   std::initializer_list<std::string_view> required, optional;

@@ -19,18 +19,17 @@ namespace mara {
 /// (> 1e12 s, > 1e6 processors) values; walltime 0; repeated job_id; no job at all.
 inline Result<Trace> parse_batsim(std::string text, const std::string& name,
                                   const TraceReadOptions& options = {}) {
-  static constexpr double kMaxSeconds = 1e12;
   const detail::JobColumns columns{{"job_id", "submission_time", "procs", "run_time"}, {"walltime"}};
-  return detail::read_csv_jobs(std::move(text), name, options, columns,
-                               [](const Csv&, auto& fields, auto&, TraceJob& job) -> Status {
-                                 job.submit_s = fields.number("submission_time", 0.0, kMaxSeconds);
-                                 job.gpus = Milli::whole(fields.integer("procs", 1, 1'000'000));
-                                 job.duration_s = fields.number("run_time", 0.0, kMaxSeconds);
-                                 job.estimate_s = fields.number_or("walltime", -1.0, kMaxSeconds, -1.0);
-                                 if (job.estimate_s == -1.0) job.estimate_s = kUnknownTime;
-                                 if (!(job.estimate_s > 0.0)) fields.refuse("walltime", "is no time");
-                                 return {};
-                               });
+  return detail::read_csv_jobs(
+      std::move(text), name, options, columns, [](const Csv&, auto& fields, auto&, TraceJob& job) -> Status {
+        job.submit_s = fields.number("submission_time", 0.0, detail::kMaxJobSeconds);
+        job.gpus = Milli::whole(fields.integer("procs", 1, 1'000'000));
+        job.duration_s = fields.number("run_time", 0.0, detail::kMaxJobSeconds);
+        job.estimate_s = fields.number_or("walltime", -1.0, detail::kMaxJobSeconds, -1.0);
+        if (job.estimate_s == -1.0) job.estimate_s = kUnknownTime;
+        if (!(job.estimate_s > 0.0)) fields.refuse("walltime", "is no time");
+        return {};
+      });
 }
 
 }  // namespace mara

@@ -21,16 +21,15 @@ namespace mara {
 /// (> 1e12 s, > 65536 GPUs) values; a deadline before the submission; repeated job_id; no job at all.
 inline Result<Trace> parse_elasticflow(std::string text, const std::string& name,
                                        const TraceReadOptions& options = {}) {
-  static constexpr double kMaxSeconds = 1e12;
   const detail::JobColumns columns{
       {"job_id", "num_gpu", "submit_time", "ddl", "duration"},
       {"real_iteration", "model_name", "batch_size", "real_duration", "iteration"}};
   return detail::read_csv_jobs(std::move(text), name, options, columns,
                                [](const Csv& csv, auto& fields, auto&, TraceJob& job) -> Status {
                                  job.gpus = Milli::whole(fields.integer("num_gpu", 0, 65536));
-                                 job.submit_s = fields.number("submit_time", 0.0, kMaxSeconds);
-                                 job.duration_s = fields.number("duration", 0.0, kMaxSeconds);
-                                 job.deadline_s = fields.number("ddl", 0.0, kMaxSeconds);
+                                 job.submit_s = fields.number("submit_time", 0.0, detail::kMaxJobSeconds);
+                                 job.duration_s = fields.number("duration", 0.0, detail::kMaxJobSeconds);
+                                 job.deadline_s = fields.number("ddl", 0.0, detail::kMaxJobSeconds);
                                  if (job.deadline_s < job.submit_s)
                                    fields.refuse("ddl", "is before submit_time");
                                  job.steps = fields.number_or("iteration", 0.0, 1e15, 0.0);

@@ -20,14 +20,13 @@ namespace mara {
 /// (> 1e12 s, > 65536 GPUs) values; repeated job_id; no job at all.
 inline Result<Trace> parse_tiresias(std::string text, const std::string& name,
                                     const TraceReadOptions& options = {}) {
-  static constexpr double kMaxSeconds = 1e12;
   const detail::JobColumns columns{{"job_id", "num_gpu", "submit_time", "duration"},
                                    {"iterations", "model_name", "interval"}};
   return detail::read_csv_jobs(std::move(text), name, options, columns,
                                [](const Csv& csv, auto& fields, auto&, TraceJob& job) -> Status {
                                  job.gpus = Milli::whole(fields.integer("num_gpu", 0, 65536));
-                                 job.submit_s = fields.number("submit_time", 0.0, kMaxSeconds);
-                                 job.duration_s = fields.number("duration", 0.0, kMaxSeconds);
+                                 job.submit_s = fields.number("submit_time", 0.0, detail::kMaxJobSeconds);
+                                 job.duration_s = fields.number("duration", 0.0, detail::kMaxJobSeconds);
                                  job.steps = fields.number_or("iterations", 0.0, 1e15, 0.0);
                                  job.model = std::string(csv.text("model_name"));
                                  return {};
