@@ -305,8 +305,9 @@ struct mara::Descriptions<lab::SimulateOptions> {
       {"trace", "file of the trace to replay; may be compressed with gzip", "FILE"},
       {"format", lab::detail::kFormatHelp, "FORMAT"},
       {"throughputs",
-       "table of measured throughputs (simulation_throughputs.json of Gavel) for the run times of a gavel "
-       "trace",
+       "table of measured throughputs (simulation_throughputs.json of Gavel): speeds on each device type for "
+       "the "
+       "jobs that it knows, and run times of a gavel trace",
        "FILE"},
       {"run_time",
        "where the run times of a muri trace come from: logged or iterations (as in Muri's simulator)",

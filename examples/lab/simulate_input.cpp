@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "mara/cluster/platform_text.hpp"
@@ -135,7 +136,18 @@ Status set_load(Trace& trace, double gpus, double load) {
   return {};
 }
 
-Result<Trace> read_trace(const SimulateOptions& options, TraceFormat& format) {
+/// The table of --throughputs; nothing when it is not given.
+Result<std::optional<GavelThroughputs>> read_throughputs(const SimulateOptions& options) {
+  if (options.throughputs.empty()) return std::optional<GavelThroughputs>{};
+  const auto measured = read_text_file_or_gzip(options.throughputs);
+  if (!measured) return at_option("throughputs", measured.error());
+  auto parsed = parse_gavel_throughputs(*measured, options.throughputs);
+  if (!parsed) return at_option("throughputs", parsed.error());
+  return std::optional<GavelThroughputs>(std::move(*parsed));
+}
+
+Result<Trace> read_trace(const SimulateOptions& options, const GavelThroughputs* throughputs,
+                         TraceFormat& format) {
   auto text = read_text_file_or_gzip(options.trace);
   if (!text) return at_option("trace", text.error());
   const auto found = options.format ? Result<TraceFormat>(*options.format) : guess_trace_format(*text);
@@ -143,15 +155,7 @@ Result<Trace> read_trace(const SimulateOptions& options, TraceFormat& format) {
   format = *found;
   TraceReadOptions read;
   read.muri_run_time = options.run_time;
-  GavelThroughputs throughputs;
-  if (!options.throughputs.empty()) {
-    const auto measured = read_text_file_or_gzip(options.throughputs);
-    if (!measured) return at_option("throughputs", measured.error());
-    auto parsed = parse_gavel_throughputs(*measured, options.throughputs);
-    if (!parsed) return at_option("throughputs", parsed.error());
-    throughputs = std::move(*parsed);
-    read.gavel_throughputs = &throughputs;
-  }
+  read.gavel_throughputs = throughputs;
   return parse_trace(std::move(*text), options.trace, format, read);
 }
 
@@ -168,7 +172,10 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
   input.platform = std::move(*platform);
   auto speeds = parse_speeds(options.speed, input.platform);
   if (!speeds) return speeds.error();
-  auto trace = read_trace(options, input.format);
+  const auto table = read_throughputs(options);
+  if (!table) return table.error();
+  const GavelThroughputs* throughputs = *table ? &**table : nullptr;
+  auto trace = read_trace(options, throughputs, input.format);
   if (!trace) return trace.error();
   input.skipped_rows = trace->skipped.total();
   if (options.limit > 0 && static_cast<std::size_t>(options.limit) < trace->jobs.size()) {
@@ -188,6 +195,7 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
 
   RigidOptions rigid;
   rigid.speeds = std::move(*speeds);
+  rigid.throughputs = throughputs;
   rigid.speed_up = {SpeedUp::Kind::kPower, options.speed_up};
   rigid.max_gpus_factor = options.elastic;
   rigid.too_large = options.drop_too_large ? TooLarge::kDrop : TooLarge::kRefuse;

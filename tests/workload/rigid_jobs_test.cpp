@@ -196,3 +196,37 @@ TEST_CASE("rigid jobs: bad numbers stop at the door, case S17") {
   CHECK(error_of(trace, platform, options).find("max_gpus_factor") == 0);
   CHECK(error_of(trace, Platform{}) == "platform: no node");
 }
+
+TEST_CASE("rigid jobs: measured throughputs give each job its own speeds") {
+  std::string json =
+      "{`v100`: {`('LM', 1)`: {`null`: 100.0}, `('LM', 2)`: {`null`: 150.0}, `('A3C', 1)`: {`null`: 4.0}},"
+      " `p100`: {`('LM', 1)`: {`null`: 25.0}, `('LM', 2)`: {`null`: 0.0}}}";
+  for (char& c : json)
+    if (c == '`') c = '"';
+  const auto table = parse_gavel_throughputs(json, "t.json");
+  REQUIRE(table);
+  Platform platform = two_types();
+  platform.types[0].name = "v100";
+  Trace trace;
+  for (const auto& [model, gpus] : {std::pair("LM", 1), {"LM", 2}, {"A3C", 1}, {"other", 1}}) {
+    trace.jobs.push_back(job(static_cast<std::int64_t>(trace.jobs.size()), 0.0, 10.0, gpus * 1000));
+    trace.jobs.back().model = model;
+  }
+  RigidOptions options;
+  options.speeds = {1.0, 0.5};
+  options.throughputs = &*table;
+  const auto jobs = rigid_jobs(trace, platform, options);
+  REQUIRE(jobs);
+  CHECK(jobs->jobs[0].type_speed[0] == 1.0);
+  CHECK(jobs->jobs[0].type_speed[1] == 0.25);
+  CHECK(jobs->jobs[1].type_speed[1] == 0.0);  // measured: does not run there
+  CHECK(jobs->jobs[2].type_speed[1] == 0.5);  // the table does not say
+  CHECK(jobs->jobs[3].type_speed[1] == 0.5);
+
+  // Where the table rules out every type with room, the job is too large.
+  platform.nodes.erase(platform.nodes.begin(), platform.nodes.begin() + 2);
+  trace.jobs = {trace.jobs[1]};
+  const auto none = rigid_jobs(trace, platform, options);
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == ErrorCode::kCapacityExceeded);
+}

@@ -16,6 +16,7 @@
 #include "mara/core/check_finite.hpp"
 #include "mara/core/result.hpp"
 #include "mara/workload/device_profile.hpp"
+#include "mara/workload/gavel_throughputs.hpp"
 #include "mara/workload/job.hpp"
 #include "mara/workload/trace.hpp"
 
@@ -31,6 +32,11 @@ enum class TooLarge : std::uint8_t {
 struct RigidOptions {
   /// Speed of each device type of the platform for every job, type 0 usually 1; empty: 1 each.
   std::vector<double> speeds;
+  /// Measured throughputs by type, model and GPUs; nothing: `speeds` alone. A job that the table knows has,
+  /// on a type that the table knows, the speed measured there over that on `reference`, and cannot run where
+  /// it is 0. Must outlive the call.
+  const GavelThroughputs* throughputs = nullptr;
+  std::string reference = "v100";
   /// How rules that resize jobs see them; the run time at the requested size does not depend on it.
   SpeedUp speed_up{};
   /// max_gpus = requested x this, rounded up; 1 for a share of a GPU. At least 1.
@@ -116,10 +122,27 @@ inline bool could_hold(const Platform& platform, const PlacementDemand& demand) 
 
 }  // namespace detail
 
+namespace detail {
+
+/// Fills in what the table knows of the job's speeds.
+inline void measure_speeds(const GavelThroughputs& table, const std::string& reference,
+                           const Platform& platform, const TraceJob& source, Job& job) {
+  const int scale = static_cast<int>(source.gpus.units());
+  const auto there = table.isolated(reference, source.model, scale);
+  if (!there || !(*there > 0.0)) return;
+  for (std::size_t t = 0; t < platform.types.size(); ++t) {
+    const auto here = table.isolated(platform.types[t].name, source.model, scale);
+    if (here && job.type_speed[t] > 0.0) job.type_speed[t] = *here / *there;
+  }
+}
+
+}  // namespace detail
+
 /// Makes jobs of fixed size of a trace, for a platform.
 /// - work = duration x speed_up(requested) on the reference, that is a type of speed 1; a job without devices
 ///   has its duration as work.
-/// - type_speed = options.speeds, 0 where the job's allowed types exclude the type. "v100" stands for v100m16
+/// - type_speed = options.speeds, or as measured (options.throughputs), 0 where the job's allowed types
+/// exclude the type. "v100" stands for v100m16
 ///   and v100m32 when the platform has no type of that very name, and so for every family. When none of the
 ///   allowed types is in the platform, the constraint is ignored and counted.
 /// - CPU and memory as in the trace; when no node of the platform has CPU (memory), it does not say, and the
@@ -204,6 +227,10 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
     }
     for (std::size_t t = 0; t < platform.types.size(); ++t)
       if (((admitted >> t) & 1u) != 0) job.type_speed[t] = options.speeds.empty() ? 1.0 : options.speeds[t];
+    if (options.throughputs != nullptr)
+      detail::measure_speeds(*options.throughputs, options.reference, platform, source, job);
+    for (std::size_t t = 0; t < platform.types.size(); ++t)
+      if (!(job.type_speed[t] > 0.0)) admitted &= ~(std::uint32_t{1} << t);
 
     PlacementDemand demand;
     if (job.requested.value > 0 && job.requested.value < 1000)
