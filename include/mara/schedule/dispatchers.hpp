@@ -17,3 +17,4 @@
 #include "mara/schedule/pooled_dispatcher.hpp"
 #include "mara/schedule/slot_window.hpp"
 #include "mara/schedule/tetris_dispatcher.hpp"
+#include "mara/schedule/water_fill.hpp"
