@@ -132,7 +132,9 @@ Table growth(const Options& options) {
   const Platform platform = make_platform(8, 8);
   std::vector<std::vector<Job>> jobs;
   for (const std::size_t size : sizes) jobs.push_back(drawn_jobs(size, 64, 0.9));
-  for (const auto& [name, rule] : rules(false)) {
+  for (const Rule& entry : rules(false)) {
+    const auto& name = entry.first;
+    const auto& rule = entry.second;
     std::vector<Cell> row{name};
     std::vector<double> seconds;
     for (std::size_t i = 0; i < sizes.size(); ++i) {

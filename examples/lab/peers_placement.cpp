@@ -157,7 +157,9 @@ PeerChecks check_fgd(const PeerFolders& folders) {
         {"06-FGD", allocated(workload, [&](std::uint64_t) {
            return ScoredPlacement<FragmentationScoring>(FragmentationScoring(mix));
          })}};
-    for (const auto& [policy, percent] : ours) {
+    for (const auto& mine : ours) {
+      const std::string& policy = mine.first;
+      const double percent = mine.second;
       PeerCheck check{.peer = "P6 FGD",
                       .what = list.substr(15) + " " + policy.substr(3),
                       .unit = "% of GPUs",
