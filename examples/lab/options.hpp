@@ -329,7 +329,8 @@ struct mara::Descriptions<lab::SimulateOptions> {
        "RULE"},
       {"preempt",
        "whether waiting jobs take the place of running ones: none, keep (no more lose theirs than must) or "
-       "repack (all are placed anew). Empty: keep for srtf, srsf and las-exact",
+       "repack (all are placed anew). Empty: keep for srtf, srsf and las-exact. las, drf, tetris, optimus, "
+       "hesrpt, gavel and ilp have a way of their own and take neither this nor --backfill",
        "MODE"},
       {"overhead",
        "what starting and moving costs: none, muri (Muri's table by model), or seconds of a first start, a "
@@ -338,7 +339,8 @@ struct mara::Descriptions<lab::SimulateOptions> {
       {"speed", "speeds of device types for every job, such as v100=1,p100=0.5; the others have 1",
        "TYPE=X,..."},
       {"elastic",
-       "elastic policies (optimus, hesrpt) may give a job up to this many times the GPUs that it asks for"},
+       "elastic policies (optimus, hesrpt, ilp) choose among half, once and twice the GPUs that a job asks "
+       "for, and give it no more than this many times (rounded up)"},
       {"speed_up",
        "how jobs speed up with their GPUs, for elastic policies: as this power of the number; 1: linear"},
       {"load",
@@ -352,9 +354,9 @@ struct mara::Descriptions<lab::SimulateOptions> {
       {"threads", "threads to use, a policy each; 0: one per processor"},
       {"intervals", "also write intervals.csv: which job held which devices from when to when"},
       {"out",
-       "folder for jobs.csv, summary.json and figures (SVG); they replace those of an earlier run. Empty: "
-       "the "
-       "table alone",
+       "folder for jobs.csv, summary.json and figures (SVG); files of the same names are replaced, others "
+       "stay. "
+       "Empty: the table alone",
        "DIR"},
       {"json", "print the summary as one JSON object on stdout instead of the table"},
   });

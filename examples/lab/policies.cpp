@@ -81,7 +81,7 @@ Policy own_way(std::string_view name, std::string_view about, Make make) {
             if (setup.preemption) return bad_choice("preempt", name, "preempts in its own way");
             auto placement = make_placement(setup);
             if (!placement) return placement.error();
-            return AnyScheduler(make(std::move(*placement), setup));
+            return AnyScheduler(make(std::move(*placement), setup), name);
           }};
 }
 

@@ -108,6 +108,11 @@ class AnyScheduler {
   template <mara::PlatformScheduler Scheduler>
   explicit AnyScheduler(Scheduler scheduler)
       : scheduler_(std::make_unique<Model<Scheduler>>(std::move(scheduler))), name_(scheduler_->name()) {}
+  /// With a name of the caller's.
+  template <mara::PlatformScheduler Scheduler>
+  AnyScheduler(Scheduler scheduler, std::string_view name) : AnyScheduler(std::move(scheduler)) {
+    name_ = name;
+  }
 
   const std::string& name() const noexcept { return name_; }
   void enter(mara::Dispatch& dispatch, mara::JobSlot slot) { scheduler_->enter(dispatch, slot); }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "mara/cluster/platform_text.hpp"
@@ -159,6 +160,21 @@ Result<Trace> read_trace(const SimulateOptions& options, const GavelThroughputs*
   return parse_trace(std::move(*text), options.trace, format, read);
 }
 
+/// rigid_jobs, with errors that say what to do.
+Result<RigidJobs> bind(const SimulateOptions& options, const Trace& trace, const Platform& platform,
+                       const RigidOptions& rigid) {
+  auto jobs = rigid_jobs(trace, platform, rigid);
+  if (!jobs) {
+    const bool too_large = jobs.error().code == ErrorCode::kCapacityExceeded;
+    return Error{jobs.error().code, options.trace + ": " + jobs.error().message +
+                                        (too_large ? "; --drop-too-large leaves such jobs out" : "")};
+  }
+  if (jobs->jobs.empty())
+    return Error{ErrorCode::kCapacityExceeded,
+                 options.trace + ": no job that the cluster could hold, with --cluster " + options.cluster};
+  return jobs;
+}
+
 std::string jobs_text(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " job" : " jobs");
 }
@@ -182,6 +198,23 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
     trace->jobs.resize(static_cast<std::size_t>(options.limit));
     drop_unknown_dependencies(*trace);
   }
+  RigidOptions rigid;
+  rigid.speeds = std::move(*speeds);
+  rigid.throughputs = throughputs;
+  rigid.speed_up = {SpeedUp::Kind::kPower, options.speed_up};
+  rigid.max_gpus_factor = options.elastic;
+  rigid.too_large = options.drop_too_large ? TooLarge::kDrop : TooLarge::kRefuse;
+  rigid.spread = options.placement == "any";
+  // The load is that of the jobs that are replayed.
+  std::size_t dropped = 0;
+  if (options.drop_too_large) {
+    const auto kept = bind(options, *trace, input.platform, rigid);
+    if (!kept) return kept.error();
+    dropped = kept->dropped;
+    std::set<std::int64_t> ids;
+    for (const Job& job : kept->jobs) ids.insert(job.id);
+    std::erase_if(trace->jobs, [&](const TraceJob& job) { return !ids.contains(job.id); });
+  }
   const auto gpus = static_cast<double>(input.platform.devices());
   if (options.load) {
     if (!(gpus > 0.0))
@@ -193,22 +226,10 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
   input.tenants = trace->tenants;
   input.sla_classes = trace->sla_classes;
 
-  RigidOptions rigid;
-  rigid.speeds = std::move(*speeds);
-  rigid.throughputs = throughputs;
-  rigid.speed_up = {SpeedUp::Kind::kPower, options.speed_up};
-  rigid.max_gpus_factor = options.elastic;
-  rigid.too_large = options.drop_too_large ? TooLarge::kDrop : TooLarge::kRefuse;
-  auto jobs = rigid_jobs(*trace, input.platform, rigid);
-  if (!jobs) {
-    const bool too_large = jobs.error().code == ErrorCode::kCapacityExceeded;
-    return Error{jobs.error().code, options.trace + ": " + jobs.error().message +
-                                        (too_large ? "; --drop-too-large leaves such jobs out" : "")};
-  }
+  auto jobs = bind(options, *trace, input.platform, rigid);
+  if (!jobs) return jobs.error();
   input.jobs = std::move(*jobs);
-  if (input.jobs.jobs.empty())
-    return Error{ErrorCode::kCapacityExceeded,
-                 options.trace + ": no job that the cluster could hold, with --cluster " + options.cluster};
+  input.jobs.dropped += dropped;
   std::vector<PlacementDemand> demands;
   for (const Job& job : input.jobs.jobs) demands.push_back(demand_of(input.platform, job));
   input.mix = typical_mix(demands);

@@ -142,14 +142,27 @@ grep -q "^mara-lab simulate: no figures: gnuplot was not found" seen/err || fail
 expect "without gnuplot: summary" test -s work/plain/summary.json
 expect "without gnuplot: no figure" test -z "$(ls work/plain | grep svg)"
 
-# A trace whose jobs can never start: the run ends and says so.
+# A job that only devices of several nodes together could hold.
 printf 'id,submit,duration,gpus,cpu\n0,0,5,4,8\n1,0,5,1,0\n' > work/stuck.csv
-accepted "a job that no rule places" simulate --trace stuck.csv --cluster 2x4:4c --policy fcfs,fcfs-strict --json
-expect "stuck: JSON" awk -f "$here/json.awk" seen/out > seen/flat
-is "stuck: said" "$(value '.policies[0].stalled')" true
-is "stuck: counted" "$(value '.policies[0].unfinished')" 1
-is "stuck: the others run" "$(value '.policies[0].finished')" 1
-is "stuck: nothing finished is null" "$(value '.policies[1].jct_s.mean')" null
+refused "a job that one node has the GPUs but not the CPU for" "stuck.csv: job 0: field 'cpu, memory_mib': 8000 milli-CPU" \
+  simulate --trace stuck.csv --cluster 2x4:4c --policy fcfs
+accepted "left out" simulate --trace stuck.csv --cluster 2x4:4c --policy fcfs --drop-too-large --json
+expect "left out: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+is "left out: one" "$(value .trace.left_out)" 1
+is "left out: the other runs" "$(value '.policies[0].finished')" 1
+accepted "spread over nodes" simulate --trace stuck.csv --cluster 2x4:4c --placement any --policy fcfs,tetris --json
+expect "spread: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+is "spread: both run" "$(value '.policies[0].finished')" 2
+# Tetris places in its own way, on one node: the run ends and says so.
+is "stuck: said" "$(value '.policies[1].stalled')" true
+is "stuck: counted" "$(value '.policies[1].unfinished')" 1
+
+# The load is that of the jobs that are replayed.
+printf 'id,submit,duration,gpus\n0,0,50,1\n1,50,50,1\n2,75,9999,64\n3,100,50,1\n' > work/large.csv
+accepted "load without what is left out" simulate --trace large.csv --cluster 1x2 --policy fcfs --drop-too-large --load 0.5 --json
+expect "load: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+is "load: left out" "$(value .trace.left_out)" 1
+is "load: of the others" "$(value .trace.load)" 0.5
 
 # Errors.
 bad() { # bad NAME PATTERN ARGUMENT...: with a sound trace and cluster

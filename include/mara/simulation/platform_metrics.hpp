@@ -71,7 +71,7 @@ class PlatformMeter {
                          gpus > 0.0 ? job.requested.as_double() / gpus : 0.0, job.sla});
     last_completion_s_ = finished_.size() == 1 ? outcome.end_s : std::max(last_completion_s_, outcome.end_s);
     slowdown_ += jct / ideal;
-    bounded_ += std::max(1.0, jct / std::max(outcome.executed_s, kSlowdownBound));
+    bounded_ += std::max(1.0, jct / std::max(ideal, kSlowdownBound));
     speed_ += speed;
     speed_squares_ += speed * speed;
     ++service.finished;

@@ -60,7 +60,7 @@ struct PlatformMetrics {
   TimeSummary jct_s;
   TimeSummary queueing_s;                       ///< first start - entry into the queue
   std::optional<double> mean_slowdown;          ///< JCT / max(ideal, kShortestIdeal)
-  std::optional<double> mean_bounded_slowdown;  ///< max(1, (wait + run) / max(run, kSlowdownBound)): case S16
+  std::optional<double> mean_bounded_slowdown;  ///< max(1, JCT / max(ideal, kSlowdownBound)): case S16
   std::optional<double> jain;                   ///< Jain's index of 1 / slowdown
 
   /// Finish-time fairness (Mahajan et al., "Themis", NSDI'20): rho = JCT / T, where T is what the job would

@@ -42,6 +42,8 @@ struct RigidOptions {
   /// max_gpus = requested x this, rounded up; 1 for a share of a GPU. At least 1.
   double max_gpus_factor = 1.0;
   TooLarge too_large = TooLarge::kRefuse;
+  /// The placement rule may spread a job over nodes although one node has devices enough (AnyDevices).
+  bool spread = false;
 };
 
 /// The jobs of a trace as the engine takes them, and what they refer to.
@@ -102,8 +104,10 @@ inline std::uint32_t admitted_device_types(std::string_view allowed, const Platf
   return admitted;
 }
 
-/// Whether the empty platform could hold the demand on devices of one type, on however many nodes.
-inline bool could_hold(const Platform& platform, const PlacementDemand& demand) {
+/// Whether the empty platform could hold the demand on devices of one type: on one node, if any node has so
+/// many devices, as most placement rules demand (`spread`: in any case on however many nodes), else on
+/// several.
+inline bool could_hold(const Platform& platform, const PlacementDemand& demand, bool spread) {
   const auto has_host = [&](const Node& node, std::int32_t count) {
     return demand.cpu_of(count) <= node.cpu && demand.memory_of(count) <= node.memory_mib;
   };
@@ -111,12 +115,18 @@ inline bool could_hold(const Platform& platform, const PlacementDemand& demand) 
     return std::any_of(platform.nodes.begin(), platform.nodes.end(),
                        [&](const Node& node) { return has_host(node, 0); });
   std::vector<std::int64_t> held(platform.types.size(), 0);
+  bool one_node_is_enough = false;
   for (const Node& node : platform.nodes) {
     if (node.devices == 0 || ((demand.types >> node.type) & 1u) == 0) continue;
+    if (node.devices >= demand.devices) {
+      if (has_host(node, demand.devices)) return true;
+      one_node_is_enough = true;
+    }
     std::int32_t count = std::min(node.devices, demand.devices);
     while (count > 0 && !has_host(node, count)) --count;
     held[static_cast<std::size_t>(node.type)] += count;
   }
+  if (one_node_is_enough && !spread) return false;
   return std::any_of(held.begin(), held.end(), [&](std::int64_t sum) { return sum >= demand.devices; });
 }
 
@@ -241,12 +251,12 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
     demand.memory_mib = job.demand.memory_mib;
     demand.types = admitted;
     const auto [known, unseen] = holds.try_emplace(demand, false);
-    if (unseen) known->second = detail::could_hold(platform, demand);
+    if (unseen) known->second = detail::could_hold(platform, demand, options.spread);
     if (!known->second) {
       if (options.too_large == TooLarge::kRefuse) {
         demand.cpu = {};
         demand.memory_mib = 0;
-        const bool host = detail::could_hold(platform, demand);
+        const bool host = detail::could_hold(platform, demand, options.spread);
         return job_error(
             source, host ? "cpu, memory_mib" : "gpus",
             host ? std::to_string(source.cpu.value) + " milli-CPU, " + std::to_string(source.memory_mib) +
