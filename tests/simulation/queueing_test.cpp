@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "batch_means.hpp"
 #include "catch.hpp"
 #include "simulation_helpers.hpp"
 
@@ -15,26 +16,6 @@ using namespace mara;
 using namespace mara::test;
 
 namespace {
-
-struct Estimate {
-  double mean = 0.0, standard_error = 0.0;
-};
-
-/// Mean and standard error of a correlated series from the means of 50 consecutive batches.
-Estimate batch_means(const std::vector<double>& values) {
-  constexpr std::size_t kBatches = 50;
-  const std::size_t length = values.size() / kBatches;
-  double sum = 0.0, squares = 0.0;
-  for (std::size_t b = 0; b < kBatches; ++b) {
-    double batch = 0.0;
-    for (std::size_t i = 0; i < length; ++i) batch += values[b * length + i];
-    batch /= static_cast<double>(length);
-    sum += batch;
-    squares += batch * batch;
-  }
-  const double n = static_cast<double>(kBatches), mean = sum / n;
-  return {mean, std::sqrt((squares / n - mean * mean) / (n - 1.0))};
-}
 
 /// Response times (FCFS) or waits of a long run, its beginning cut off.
 std::vector<double> run(double rate, std::uint64_t seed, bool waits,

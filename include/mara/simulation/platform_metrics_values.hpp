@@ -51,8 +51,8 @@ struct TenantMetrics {
 
 /// Summary of a run. Times in seconds.
 ///
-/// JCT of a job: end - submission. Ideal of a job: see ideal_s. Wait: JCT - time executed. Means and
-/// quantiles are over the jobs that finished, and nothing (never 0 or NaN) when none did.
+/// JCT of a job: end - submission. Ideal of a job: see ideal_s. Means and quantiles are
+/// over the jobs that finished, and nothing (never 0 or NaN) when none did.
 struct PlatformMetrics {
   std::uint64_t finished = 0;
   std::uint64_t unfinished = 0;  ///< submitted, but waiting or running when the run ended

@@ -4,6 +4,7 @@
 #include "mara/workload/bind_jobs.hpp"
 #include "mara/workload/csv.hpp"
 #include "mara/workload/csv_jobs.hpp"
+#include "mara/workload/csv_text.hpp"
 #include "mara/workload/dense_start.hpp"
 #include "mara/workload/device_profile.hpp"
 #include "mara/workload/fit.hpp"

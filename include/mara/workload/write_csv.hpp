@@ -12,33 +12,13 @@
 
 #include "mara/core/file.hpp"
 #include "mara/core/result.hpp"
+#include "mara/workload/csv_text.hpp"
 #include "mara/workload/read_field.hpp"
 #include "mara/workload/trace.hpp"
 
 namespace mara {
 
 namespace detail {
-
-/// A field of a CSV, in quotes where it needs them.
-inline std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
-
-/// "2" or "0.46": the shortest plain decimal.
-inline std::string milli_text(Milli amount) {
-  std::string text = std::to_string(amount.value / 1000);
-  if (const std::int64_t rest = amount.value % 1000; rest != 0) {
-    text += "." + std::to_string(1000 + rest).substr(1);
-    while (text.back() == '0') text.pop_back();
-  }
-  return text;
-}
 
 /// Success when the format can hold the job, at its place in the trace.
 inline Status check_writable(const Trace& trace, std::size_t place) {
@@ -100,12 +80,12 @@ inline Result<std::string> trace_csv_text(const Trace& trace) {
       {"id", always, [](Job j) { return std::to_string(j.id); }},
       {"submit", always, [&](Job j) { return number(j.submit_s); }},
       {"duration", always, [&](Job j) { return number(j.duration_s); }},
-      {"gpus", always, [](Job j) { return detail::milli_text(j.gpus); }},
+      {"gpus", always, [](Job j) { return gpus_text(j.gpus); }},
       {"estimate", [](Job j) { return j.estimate_s != kUnknownTime; },
        [&](Job j) { return time(j.estimate_s); }},
       {"deadline", [](Job j) { return j.deadline_s != kUnknownTime; },
        [&](Job j) { return time(j.deadline_s); }},
-      {"cpu", [](Job j) { return j.cpu.value != 0; }, [](Job j) { return detail::milli_text(j.cpu); }},
+      {"cpu", [](Job j) { return j.cpu.value != 0; }, [](Job j) { return gpus_text(j.cpu); }},
       {"memory_mib", [](Job j) { return j.memory_mib != 0; },
        [](Job j) { return std::to_string(j.memory_mib); }},
       {"tenant", [&](Job j) { return j.tenant != 0 || !trace.tenants.empty(); },
@@ -135,7 +115,7 @@ inline Result<std::string> trace_csv_text(const Trace& trace) {
   for (const TraceJob& job : trace.jobs) {
     for (std::size_t i = 0; i < written.size(); ++i) {
       if (i > 0) text += ',';
-      text += detail::csv_field(written[i]->text(job));
+      text += csv_field(written[i]->text(job));
     }
     text += '\n';
   }
