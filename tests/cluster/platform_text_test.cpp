@@ -94,3 +94,29 @@ TEST_CASE("platform text: errors name the part") {
   CHECK(refused("a:1x1,b:1x1,c:1x1,d:1x1,e:1x1,f:1x1,g:1x1,h:1x1,i:1x1").find("9 device types") !=
         std::string::npos);
 }
+
+TEST_CASE("platform text: devices in slices") {
+  const Platform platform = parsed("a100%mig@40G=2.5:2x4:96c1T,A30-pcie%mig:1x2,v100:1x8,a100%mig:1x1");
+  REQUIRE(platform.types.size() == 3);
+  REQUIRE(platform.types[0].mig.has_value());
+  CHECK(platform.types[0].name == "a100");
+  CHECK(platform.types[0].mig->memory == 8);
+  CHECK(platform.types[0].mig->find("3g") == 2);
+  CHECK(platform.types[0].memory_mib == 40 * 1024);
+  CHECK(platform.types[0].price_per_hour == 2.5);
+  CHECK(platform.types[0].busy_w == 400.0);
+  REQUIRE(platform.types[1].mig.has_value());
+  CHECK(platform.types[1].mig->compute == 4);
+  CHECK_FALSE(platform.types[2].mig.has_value());
+  CHECK(platform.nodes[4].type == 0);
+  CHECK(describe(platform) == "2 x 4 a100%mig, 1 x 2 A30-pcie%mig, 1 x 8 v100, 1 x 1 a100%mig");
+
+  CHECK(refused("a100%slices:2x4") == "platform 'a100%slices:2x4': slicing '%slices' is not %mig");
+  CHECK(refused("a100%:2x4") == "platform 'a100%:2x4': slicing '%' is not %mig");
+  CHECK(refused("v100%mig:2x4") ==
+        "platform 'v100%mig:2x4': type 'v100' is not known to be given in slices (%mig), as a100, a800, "
+        "h100, h800, "
+        "h200 and a30 are");
+  CHECK(refused("a100%mig:2x4,a100:1x4") ==
+        "platform 'a100:1x4': type 'a100' is %mig in one part and not in another");
+}

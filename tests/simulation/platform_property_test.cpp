@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "mara/cluster/platform_mig.hpp"
 #include "mara/core/random.hpp"
 #include "mara/schedule/backfill.hpp"
 #include "mara/schedule/conservative_backfill.hpp"
@@ -241,8 +242,14 @@ struct World {
   double cost_s = 0.0;  // of every start, resumption and move
   bool crowd = false;
   TopologyNetwork network;
-  bool honest = false;  // no job ever runs longer than estimated
+  bool honest = false;                            // no job ever runs longer than estimated
+  std::map<std::int64_t, std::int32_t> profiles;  // by id, of the jobs that ask for slices
 };
+
+std::int32_t profile_of(const World& world, const Job& job) {
+  const auto at = world.profiles.find(job.id);
+  return at == world.profiles.end() ? kNoMigProfile : at->second;
+}
 
 std::int64_t between(Random& random, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(random.below64(static_cast<std::uint64_t>(high - low + 1)));
@@ -392,6 +399,51 @@ World draw_world(std::uint64_t seed) {
   return world;
 }
 
+/// The same world with some types in slices, and jobs that ask for them.
+World draw_sliced_world(std::uint64_t seed) {
+  World world = draw_world(seed);
+  Random random(seed, 2);
+  std::vector<std::size_t> plain;
+  for (std::size_t t = 0; t < world.platform.types.size(); ++t) {
+    DeviceType& type = world.platform.types[t];
+    const double kind = random.uniform();
+    if (kind < 0.45) {
+      type.mig = mig_a100_40gb();
+    } else if (kind < 0.65) {
+      type.mig = mig_a30();
+    } else if (kind < 0.8) {
+      type.mig = MigTable{"odd", 3, 5, {{"2g", 1, 2, {0, 2, 3}}, {"all", 3, 5, {0}}, {"1g", 1, 1, {4, 0}}}};
+    } else {
+      plain.push_back(t);
+    }
+  }
+  const auto profiles = static_cast<std::int64_t>(mig_profiles(world.platform).size());
+  for (Submission& submission : world.list) {
+    Job& job = submission.job;
+    const bool fraction = job.requested.value > 0 && job.requested.value < 1000;
+    bool somewhere = !fraction;  // a fraction must have a type that gives fractions
+    for (const std::size_t t : plain) somewhere = somewhere || job.type_speed[t] > 0.0;
+    if (profiles > 0 && job.requested.value > 0 && (!somewhere || chance(random, 0.6))) {
+      job.requested = Milli::whole(between(random, 1, chance(random, 0.3) ? 5 : 2));
+      job.max_gpus = static_cast<int>(job.requested.units());
+      submission.mig_profile = static_cast<std::int32_t>(between(random, 0, profiles - 1));
+      world.profiles[job.id] = submission.mig_profile;
+      // Estimates that are kept: of the slowest slices of that profile.
+      double slowest = kEndless;
+      for (std::size_t t = 0; t < world.platform.types.size(); ++t)
+        if (const double part =
+                mig_speed(world.platform, static_cast<std::int32_t>(t), submission.mig_profile);
+            part > 0.0)
+          slowest = std::min(slowest, part);
+      if (world.honest)
+        job.estimate_s = job.work / (slowest * job.speed_up(job.requested.as_double())) * (1.0 + 1e-9);
+    } else if (!somewhere) {
+      job.requested = Milli::whole(1);
+    }
+  }
+  return world;
+}
+
 // --- what is checked while the run goes on
 
 /// Between the engine and a scheduler: checks what the engine tells it, what it did, and that the ledger
@@ -463,6 +515,9 @@ class Watched {
       if (free.cpu(n) != all.cpu(n) || free.memory_mib(n) != all.memory_mib(n) ||
           !std::ranges::equal(free.device_free(n), all.device_free(n)))
         fail("the ledger disagrees with the placements");
+      for (int d = 0; free.mig_table(n) != nullptr && d < free.devices(n); ++d)
+        if (free.mig_use(n, d) != all.mig_use(n, d)) fail("the ledger disagrees with the slices");
+      if (free.up(n) && free.fingerprint(n) != all.fingerprint(n)) fail("fingerprints disagree");
       if (free.whole(n) != (free.up(n) ? all.whole(n) : 0)) fail("wholly free devices are wrong");
     }
   }
@@ -509,12 +564,18 @@ using Outcome = Recorder::Outcome;
 std::string check_capacity(const World& world, const Recorder& r) {
   struct Use {
     std::vector<std::int64_t> devices;
+    std::vector<std::uint64_t> slices;  // memory slices in use
+    std::vector<int> compute;
     std::int64_t cpu = 0, memory = 0;
   };
   for (const Interval& probe : r.intervals) {  // use can only be highest where something begins
     std::vector<Use> use(world.platform.nodes.size());
-    for (std::size_t n = 0; n < use.size(); ++n)
-      use[n].devices.resize(static_cast<std::size_t>(world.platform.nodes[n].devices));
+    for (std::size_t n = 0; n < use.size(); ++n) {
+      const auto devices = static_cast<std::size_t>(world.platform.nodes[n].devices);
+      use[n].devices.resize(devices);
+      use[n].slices.resize(devices);
+      use[n].compute.resize(devices);
+    }
     for (const Interval& i : r.intervals) {
       if (i.start_s > probe.start_s || i.end_s <= probe.start_s) continue;
       for (const NodeShare& share : i.placement.shares) {
@@ -526,6 +587,24 @@ std::string check_capacity(const World& world, const Recorder& r) {
           if ((share.devices >> d & 1) == 0) continue;
           if (static_cast<std::size_t>(d) >= u.devices.size()) return "a device that is not there";
           u.devices[static_cast<std::size_t>(d)] += share.share;
+          const std::int32_t type = world.platform.nodes[share.node].type;
+          const auto& mig = world.platform.types[static_cast<std::size_t>(type)].mig;
+          if (!mig) continue;
+          int first = 0, memory = mig->memory, compute = mig->compute;  // all of it
+          if (share.profile != kNoMigProfile) {
+            const MigProfile* profile = mig_profile(world.platform, type, share.profile);
+            if (profile == nullptr) return "a profile that the type has not";
+            if (std::count(profile->starts.begin(), profile->starts.end(), share.start) == 0)
+              return "an illegal start";
+            first = share.start;
+            memory = profile->memory;
+            compute = profile->compute;
+          }
+          const std::uint64_t bits = ((std::uint64_t{1} << memory) - 1) << first;
+          if ((u.slices[static_cast<std::size_t>(d)] & bits) != 0) return "slices overlap";
+          u.slices[static_cast<std::size_t>(d)] |= bits;
+          u.compute[static_cast<std::size_t>(d)] += compute;
+          if (u.compute[static_cast<std::size_t>(d)] > mig->compute) return "compute slices over capacity";
         }
       }
     }
@@ -543,8 +622,10 @@ std::string check_placement(const World& world, const Job& job, const Placement&
   std::int64_t milli = 0, devices = 0, cpu = 0, memory = 0;
   std::set<std::uint32_t> nodes;
   std::set<std::int32_t> types;
+  const std::int32_t asked = profile_of(world, job);
   for (const NodeShare& share : placement.shares) {
-    if (!nodes.insert(share.node).second) return "a node twice";
+    if (!nodes.insert(share.node).second && asked == kNoMigProfile) return "a node twice";
+    if (share.profile != asked) return "another profile than asked for";
     cpu += share.cpu.value;
     memory += share.memory_mib;
     if (share.devices == 0) continue;
@@ -553,11 +634,20 @@ std::string check_placement(const World& world, const Job& job, const Placement&
     const std::int32_t type = world.platform.nodes[share.node].type;
     types.insert(type);
     const auto t = static_cast<std::size_t>(type);
+    if (world.platform.types[t].mig && asked == kNoMigProfile && share.share != 1000)
+      return "a fraction of a device in slices";
     if (!(job.type_speed[t] > 0.0)) return "a type that cannot run the job";
     if (job.demand.gpu_memory_mib > world.platform.types[t].memory_mib)
       return "too little memory on the device";
   }
-  if (milli != job.requested.value) return "not the GPUs asked for";
+  if (asked != kNoMigProfile) {
+    if (devices != job.requested.units()) return "not the slices asked for";
+    if (!std::is_sorted(placement.shares.begin(), placement.shares.end(),
+                        [](const NodeShare& a, const NodeShare& b) { return a.node < b.node; }))
+      return "nodes out of order";
+  } else if (milli != job.requested.value) {
+    return "not the GPUs asked for";
+  }
   if (job.requested.value < 1000 && devices > 1) return "a fraction on several devices";
   if (types.size() > 1) return "mixed types";
   if (cpu < job.demand.cpu.value || memory < job.demand.memory_mib) return "too little CPU or memory";
@@ -568,9 +658,17 @@ double full_rate(const World& world, const Job& job, const Placement& placement)
   double milli = 0.0, slowest = kEndless;
   for (const NodeShare& share : placement.shares) {
     if (share.devices == 0) continue;
-    milli += share.device_count() * share.share;
-    slowest =
-        std::min(slowest, job.type_speed[static_cast<std::size_t>(world.platform.nodes[share.node].type)]);
+    const auto type = static_cast<std::size_t>(world.platform.nodes[share.node].type);
+    double speed = job.type_speed[type];
+    if (share.profile == kNoMigProfile) {
+      milli += share.device_count() * share.share;
+    } else {
+      const MigTable& table = *world.platform.types[type].mig;
+      const int at = table.find(mig_profiles(world.platform)[static_cast<std::size_t>(share.profile)]);
+      milli += 1000.0;  // the speed-up counts slices
+      speed *= table.profiles[static_cast<std::size_t>(at)].compute / static_cast<double>(table.compute);
+    }
+    slowest = std::min(slowest, speed);
   }
   const double base = milli == 0.0 ? 1.0 : slowest * job.speed_up(milli / 1000.0);
   return base * world.network.factor(world.platform, job, placement);
@@ -734,7 +832,7 @@ std::string check_records(const World& world, const Played& result) {
       if (outage.to_s == kEndless) free.set_up(outage.node, false);
     AnyPlacing placing = placing_of(world.choice.placing);
     Placement placement;
-    if (placing.place(free, demand_of(world.platform, o.job), placement)) {
+    if (placing.place(free, demand_of(world.platform, o.job, -1, profile_of(world, o.job)), placement)) {
       startable.push_back(&o);
     } else {
       stuck = true;
@@ -824,6 +922,36 @@ TEST_CASE("Properties of the engine on random worlds: capacity, arrivals, depend
   // The worlds are of some interest.
   CHECK(unfinished > 1000);
   CHECK(outages > 1000);
+  CHECK(preempted > 1000);
+}
+
+TEST_CASE("The same properties with devices in slices: legal starts, no overlap, slices at their speeds",
+          "[property]") {
+  std::size_t on_slices = 0, several = 0, preempted = 0;
+  int reported = 0;
+  for (std::uint64_t seed = 1; seed <= kWorlds / 2; ++seed) {
+    const World world = draw_sliced_world(seed + 3'000'000);
+    if (!check_platform(world.platform)) FAIL("a world of the generator is refused");
+    const Played result = simulate(world, world.list, world.config);
+    std::string problem =
+        result.recorder.run.error ? result.recorder.run.error->message : check_records(world, result);
+    if (problem.empty()) problem = check_shadows(world, result);
+    if (problem.empty() && !same(result.recorder, simulate(world, world.list, world.config).recorder))
+      problem = "the same input gave another result";
+    if (!problem.empty()) {
+      UNSCOPED_INFO(describe(seed + 3'000'000, world));
+      CHECK(problem == "");
+      if (++reported == 20) FAIL("and so on");
+    }
+    for (const Outcome& o : result.recorder.outcomes) {
+      preempted += static_cast<std::size_t>(o.preemptions + o.migrations + o.failures);
+      if (o.last.empty() || o.last.shares.front().profile == kNoMigProfile) continue;
+      ++on_slices;
+      several += o.last.shares.size() > 1 ? 1 : 0;
+    }
+  }
+  CHECK(on_slices > 10'000);
+  CHECK(several > 1000);
   CHECK(preempted > 1000);
 }
 

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "mara/cluster/cluster.hpp"
+#include "mara/cluster/mig.hpp"
 #include "mara/core/check_finite.hpp"
 #include "mara/core/resource.hpp"
 #include "mara/core/result.hpp"
@@ -33,6 +35,9 @@ struct DeviceType {
   double busy_w = 0.0;          ///< power when jobs hold all of it, watts
   double price_per_hour = 0.0;  ///< of one device, in the user's currency
   double bandwidth_gb_s = 0.0;  ///< memory bandwidth of one device; 0: unknown
+  /// How its devices can be sliced (platform_mig.hpp). A device of such a type is given whole, while no slice
+  /// of it is in use, or in slices, never in fractions. Nothing: whole or in fractions.
+  std::optional<MigTable> mig = {};
 };
 
 /// One machine. Devices of a node are of one type and numbered from 0.
@@ -76,7 +81,8 @@ struct Platform {
 /// Whether a platform can be simulated. Errors (kInvalidArgument or kNumerical, naming the type or node and
 /// the field): no node; more than kMaxDeviceTypes types; a device count outside [0, kMaxDevicesPerNode], or a
 /// type that does not match it; CPU or memory outside [0, kMostOfANode]; a NUMA count outside [1,
-/// kMaxDevicesPerNode]; a negative or non-finite power, price or bandwidth.
+/// kMaxDevicesPerNode]; a negative or non-finite power, price or bandwidth; a MIG table that check_mig_table
+/// refuses.
 inline Status check_platform(const Platform& platform) {
   const auto bad = [](const std::string& what, const char* field, const std::string& value) {
     return Error{ErrorCode::kInvalidArgument, what + ": " + field + " is " + value};
@@ -98,6 +104,9 @@ inline Status check_platform(const Platform& platform) {
     if (auto ok = number(what, "busy_w", type.busy_w); !ok) return ok;
     if (auto ok = number(what, "price_per_hour", type.price_per_hour); !ok) return ok;
     if (auto ok = number(what, "bandwidth_gb_s", type.bandwidth_gb_s); !ok) return ok;
+    if (!type.mig) continue;
+    if (auto ok = check_mig_table(*type.mig); !ok)
+      return Error{ok.error().code, what + ": " + ok.error().message};
   }
   for (const Node& node : platform.nodes) {
     const std::string what = "node '" + node.name + "'";

@@ -8,12 +8,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "mara/cluster/cluster_text.hpp"
+#include "mara/cluster/mig.hpp"
 #include "mara/cluster/platform.hpp"
 #include "mara/core/check_finite.hpp"
 #include "mara/core/resource.hpp"
@@ -53,6 +55,17 @@ inline DeviceType known_device_type(std::string name) {
   }
   type.name = std::move(name);
   return type;
+}
+
+/// How devices of that name are sliced, whatever follows a '-' in it; nothing for names that are not known.
+/// (NVIDIA, "Multi-Instance GPU user guide": the profiles that all of the larger ones have.)
+inline std::optional<MigTable> known_mig_table(std::string_view name) {
+  std::string lower(name.substr(0, name.find('-')));
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* same : {"a100", "a800", "h100", "h800", "h200"})
+    if (lower == same) return mig_a100_40gb();
+  if (lower == "a30") return mig_a30();
+  return std::nullopt;
 }
 
 /// One part of a platform's text: nodes of one kind.
@@ -139,6 +152,17 @@ inline Result<PlatformPart> parse_platform_part(std::string_view text) {
     part.has_memory = true;
     name = name.substr(0, at);
   }
+  std::optional<MigTable> mig;
+  if (const std::size_t percent = name.find('%'); percent != std::string_view::npos) {
+    if (name.substr(percent) != "%mig") return bad("slicing " + show(name.substr(percent)) + " is not %mig");
+    name = name.substr(0, percent);
+    mig = known_mig_table(name);
+    if (!mig)
+      return bad("type " + show(name) +
+                     " is not known to be given in slices (%mig), as a100, a800, h100, h800, "
+                     "h200 and a30 are",
+                 ErrorCode::kInvalidArgument);
+  }
   if (part.named && name.empty()) return bad("the type has no name");
   for (const char c : name)
     if (std::isgraph(static_cast<unsigned char>(c)) == 0 || c == '"' || c == ';')
@@ -146,22 +170,27 @@ inline Result<PlatformPart> parse_platform_part(std::string_view text) {
   part.type = known_device_type(part.named ? std::string(name) : std::string("gpu"));
   if (part.has_memory) part.type.memory_mib = memory;
   part.type.price_per_hour = price;
+  part.type.mig = std::move(mig);
   return part;
 }
 
 }  // namespace detail
 
 /// Parses the text form of a platform: parts separated by commas, each
-/// [TYPE[@MEMORY][=PRICE]:]NODESxDEVICES[:[CORES c][MEMORY]][/RACK], such as "8x8", "32x1",
-/// "v100:8x8,p100:4x4:16c64G" or "a100@40G=2.5:16x8:96c1T/4".
+/// [TYPE[%mig][@MEMORY][=PRICE]:]NODESxDEVICES[:[CORES c][MEMORY]][/RACK], such as "8x8", "32x1",
+/// "v100:8x8,p100:4x4:16c64G", "a100%mig:2x4" or "a100@40G=2.5:16x8:96c1T/4".
 /// - TYPE names the devices ("gpu" when there is none), MEMORY is that of one device (known for usual names,
 ///   else unknown), PRICE is for one device and hour. Power is known for usual names, else 0. Parts may share
 ///   a type; types are in order of first use.
+/// - %mig: devices are given whole or in slices, never in fractions; for a100, a800, h100, h800 and h200 the
+///   profiles 1g, 2g, 3g, 4g and 7g, for a30 1g, 2g and 4g, also with something behind a '-'
+///   ("a100-80g%mig").
 /// - Host cores and memory of a node may follow; without them it has none, and jobs should ask for none.
 /// - RACK is the number of nodes in a rack; without it a part is one rack. Each part begins a new rack.
 /// Nodes are in the order of the text, named "0", "1", ... or "TYPE-0", "TYPE-1", ...; those with 0 devices
 /// have no type. Errors, with the part: kParse; kInvalidArgument for no node, too many nodes, devices or
-/// types, or a type whose memory or price is given twice.
+/// types, a type whose memory or price is given twice, or that is %mig in one part alone, or whose slices are
+/// not known.
 inline Result<Platform> parse_platform(std::string_view text) {
   if (text.empty()) return Error{ErrorCode::kParse, "platform: empty text, expected such as 8x8"};
   Platform platform;
@@ -180,6 +209,10 @@ inline Result<Platform> parse_platform(std::string_view text) {
     } else if (type == platform.types.size()) {
       platform.types.push_back(part.type);
       named.push_back(0);
+    } else if (part.type.mig.has_value() != platform.types[type].mig.has_value()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "platform '" + std::string(text.substr(begin, comma - begin)) + "': type '" +
+                       part.type.name + "' is %mig in one part and not in another"};
     } else if ((part.has_memory && part.type.memory_mib != platform.types[type].memory_mib) ||
                (part.has_price && part.type.price_per_hour != platform.types[type].price_per_hour)) {
       return Error{ErrorCode::kInvalidArgument,
@@ -219,6 +252,7 @@ inline std::string describe(const Platform& platform) {
     if (!text.empty()) text += ", ";
     text += std::to_string(end - n) + " x " + std::to_string(first.devices) + " ";
     text += first.type >= 0 ? platform.types[static_cast<std::size_t>(first.type)].name : "devices";
+    if (first.type >= 0 && platform.types[static_cast<std::size_t>(first.type)].mig) text += "%mig";
     n = end;
   }
   return text;

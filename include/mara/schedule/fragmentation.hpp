@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "mara/cluster/free_resources.hpp"
 #include "mara/cluster/placement.hpp"
+#include "mara/cluster/platform_mig.hpp"
 
 namespace mara {
 
@@ -50,18 +52,39 @@ struct NodeFree {
   std::uint32_t type_bit = 0;
   int devices = 0;
   std::array<std::int16_t, 64> free{};  ///< milli, by device
+  const MigTable* mig = nullptr;        ///< how the devices are sliced, of the ledger; null: they are not
+  std::array<MigUse, 64> use;           ///< slices in use, by device; with `mig` only
 
   NodeFree() = default;
   NodeFree(const FreeResources& ledger, std::size_t node)
       : cpu(ledger.cpu(node).value), type_bit(ledger.type_bit(node)), devices(ledger.devices(node)) {
     const auto frees = ledger.device_free(node);
     std::copy(frees.begin(), frees.end(), free.begin());
+    mig = ledger.mig_table(node);
+    if (mig == nullptr) return;
+    for (int d = 0; d < devices; ++d) use[static_cast<std::size_t>(d)] = ledger.mig_use(node, d);
+  }
+
+  /// Takes a slice that the ledger would give; host resources aside.
+  void take(const NodeShare& slice) noexcept {
+    const auto d = static_cast<std::size_t>(std::countr_zero(slice.devices));
+    free[d] = static_cast<std::int16_t>(free[d] - slice.share);
+    use[d] = mig_with(use[d], mig->profiles[static_cast<std::size_t>(slice.profile)], slice.start);
+  }
+  /// How many slices of a profile, at most `most`, find a place on a device.
+  int slices(int device, std::int32_t profile, int most) const noexcept {
+    const auto d = static_cast<std::size_t>(device);
+    if (mig == nullptr || static_cast<std::size_t>(profile) >= mig->profiles.size()) return 0;
+    const MigProfile& slice = mig->profiles[static_cast<std::size_t>(profile)];
+    if (slice.starts.empty() || free[d] < mig_milli(*mig, slice)) return 0;
+    return mig_count(*mig, slice, use[d], most);
   }
 };
 
 /// Expected fragmentation of a node (Weng et al., ATC'23): the sum over the mix of weight times all its free
 /// milli-GPU when the demand cannot run there or wants no GPU, else the free milli on devices that hold less
-/// than the demand needs of each.
+/// than the demand needs of each. Slices: they can run there when they find places, and need a device where
+/// one more does.
 class Fragmentation {
  public:
   explicit Fragmentation(std::vector<TypicalDemand> mix) : mix_(std::move(mix)) {
@@ -70,12 +93,16 @@ class Fragmentation {
         no_gpu_weight_ += typical.weight;
         continue;
       }
+      if (typical.demand.profile != kNoMigProfile) {
+        slices_.push_back(typical);
+        continue;
+      }
       const auto at = std::lower_bound(shares_.begin(), shares_.end(), typical.demand.share);
       if (at == shares_.end() || *at != typical.demand.share)
         shares_.insert(at, static_cast<std::int16_t>(typical.demand.share));
     }
     for (const TypicalDemand& typical : mix_) {
-      if (typical.demand.devices == 0) continue;
+      if (typical.demand.devices == 0 || typical.demand.profile != kNoMigProfile) continue;
       const auto at = std::lower_bound(shares_.begin(), shares_.end(), typical.demand.share);
       needs_.push_back({typical.weight, typical.demand.cpu.value, typical.demand.types,
                         static_cast<std::int16_t>(typical.demand.devices),
@@ -89,6 +116,12 @@ class Fragmentation {
 
   /// Milli-GPU. Cost: O(devices x distinct shares + mix).
   double operator()(const NodeFree& node) const noexcept {
+    return node.mig != nullptr || !slices_.empty() ? with_slices(node) : measure<false>(node);
+  }
+
+ private:
+  template <bool kSlices>
+  double measure(const NodeFree& node) const noexcept {
     int total = 0;
     for (int d = 0; d < node.devices; ++d) total += node.free[static_cast<std::size_t>(d)];
     if (total == 0) return 0.0;
@@ -103,6 +136,9 @@ class Fragmentation {
       holding_[s] = holding;
       too_small_[s] = too_small;
     }
+    if constexpr (kSlices)  // a fraction runs on no device that is given in slices
+      for (std::size_t s = 0; node.mig != nullptr && s < shares_.size(); ++s)
+        if (shares_[s] < 1000) holding_[s] = 0;
     double sum = no_gpu_weight_ * total;
     for (const Need& need : needs_) {
       const auto s = static_cast<std::size_t>(need.share);
@@ -110,10 +146,24 @@ class Fragmentation {
           (need.types & node.type_bit) != 0 && need.cpu <= node.cpu && holding_[s] >= need.devices;
       sum += need.weight * (runs ? too_small_[s] : total);
     }
+    if constexpr (kSlices)
+      for (const TypicalDemand& slices : slices_)
+        sum += slices.weight * of_no_use(node, slices.demand, total);
     return sum;
   }
+  MARA_FOR_SLICES double with_slices(const NodeFree& node) const noexcept { return measure<true>(node); }
+  // Free milli that slices of a demand cannot use.
+  static int of_no_use(const NodeFree& node, const PlacementDemand& demand, int total) noexcept {
+    if ((demand.types & node.type_bit) == 0 || demand.cpu.value > node.cpu) return total;
+    int found = 0, too_small = 0;
+    for (int d = 0; d < node.devices; ++d) {
+      const int here = node.slices(d, demand.profile, std::max(1, demand.devices - found));
+      found += here;
+      too_small += here > 0 ? 0 : node.free[static_cast<std::size_t>(d)];
+    }
+    return found >= demand.devices ? too_small : total;
+  }
 
- private:
   struct Need {
     double weight;
     std::int64_t cpu;
@@ -122,7 +172,8 @@ class Fragmentation {
   };
   std::vector<TypicalDemand> mix_;
   std::vector<Need> needs_;
-  std::vector<std::int16_t> shares_;  // distinct, ascending, milli
+  std::vector<TypicalDemand> slices_;  // those of the mix that ask for slices
+  std::vector<std::int16_t> shares_;   // distinct, ascending, milli
   double no_gpu_weight_ = 0.0;
   mutable std::vector<int> holding_,
       too_small_;  // by share: devices that hold it; milli on those that do not

@@ -25,12 +25,40 @@ concept PlacementRule = requires(P rule, const FreeResources& free, const Placem
 
 namespace detail {
 
+/// Gathers slices of one profile over several nodes of one type: of each node, in the order given, as many as
+/// fit. Types are tried in ascending order.
+template <class Nodes>
+bool gather_slices(const FreeResources& free, const PlacementDemand& demand, const Nodes& order,
+                   Placement& placement) {
+  for (std::uint32_t types = demand.types; types != 0; types &= types - 1) {
+    const std::uint32_t type = types & (~types + 1);
+    placement.clear();
+    std::int32_t left = demand.devices;
+    for (const std::size_t node : order) {
+      if (left == 0) break;
+      if (free.type_bit(node) != type) continue;
+      std::int32_t count = free.slices(node, demand, left);
+      while (count > 0 && !free.has_host(node, demand, count)) --count;
+      if (count == 0) continue;
+      free.give(node, demand, count, placement);
+      left -= count;
+    }
+    if (left > 0) continue;
+    std::stable_sort(placement.shares.begin(), placement.shares.end(),
+                     [](const NodeShare& a, const NodeShare& b) { return a.node < b.node; });
+    return true;
+  }
+  placement.clear();
+  return false;
+}
+
 /// Gathers devices of one type over several nodes. `order` lists nodes as they are to be tried; with `whole`
 /// only nodes all of whose devices are free count, and for what is left over one with room. Types are tried
-/// in ascending order, so that a job never mixes types.
+/// in ascending order, so that a job never mixes types. Slices: as gather_slices.
 template <class Nodes>
 bool gather(const FreeResources& free, const PlacementDemand& demand, const Nodes& order, bool whole,
             Placement& placement) {
+  if (demand.profile != kNoMigProfile) return gather_slices(free, demand, order, placement);
   for (std::uint32_t types = demand.types; types != 0; types &= types - 1) {
     const std::uint32_t type = types & (~types + 1);
     placement.clear();
@@ -93,12 +121,12 @@ struct AnyDevices {
   bool place(const FreeResources& free, const PlacementDemand& demand, Placement& placement) const {
     placement.clear();
     if (demand.devices > 1) {
-      if (free.whole_devices() < demand.devices) return false;
+      if (demand.profile == kNoMigProfile && free.whole_devices() < demand.devices) return false;
       return detail::gather(free, demand, detail::IndexRange{free.size()}, false, placement);
     }
     for (std::size_t node = 0; node < free.size(); ++node) {
       if (!free.can_host(node, demand, demand.devices)) continue;
-      placement.shares.push_back(free.lowest(node, demand, demand.devices));
+      free.give(node, demand, demand.devices, placement);
       return true;
     }
     return false;
@@ -115,10 +143,10 @@ class Consolidated {
   bool place(const FreeResources& free, const PlacementDemand& demand, Placement& placement) {
     placement.clear();
     if (demand.devices > 0 && free.free_milli() < demand.gpus().value) return false;
-    if (demand.devices <= largest(free, demand.types)) {
+    if (demand.devices <= largest(free, demand)) {
       for (std::size_t node = 0; node < free.size(); ++node) {
         if (!free.can_host(node, demand, demand.devices)) continue;
-        placement.shares.push_back(free.lowest(node, demand, demand.devices));
+        free.give(node, demand, demand.devices, placement);
         return true;
       }
       return false;
@@ -127,17 +155,20 @@ class Consolidated {
   }
 
  private:
-  // Devices of the largest node of the allowed types.
-  int largest(const FreeResources& free, std::uint32_t types) {
-    if (types == types_ && nodes_ == free.size()) return largest_;
+  // Devices, or slices, of the largest node of the allowed types.
+  int largest(const FreeResources& free, const PlacementDemand& demand) {
+    const std::uint32_t types = demand.types;
+    if (types == types_ && nodes_ == free.size() && demand.profile == profile_) return largest_;
     types_ = types;
+    profile_ = demand.profile;
     nodes_ = free.size();
     largest_ = 0;
     for (std::size_t node = 0; node < free.size(); ++node)
-      if ((free.type_bit(node) & types) != 0) largest_ = std::max(largest_, free.devices(node));
+      if ((free.type_bit(node) & types) != 0) largest_ = std::max(largest_, free.capacity(node, demand));
     return largest_;
   }
   std::uint32_t types_ = 0;
+  std::int32_t profile_ = kNoMigProfile;
   std::size_t nodes_ = 0;
   int largest_ = 0;
 };

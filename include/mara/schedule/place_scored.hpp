@@ -19,7 +19,8 @@
 
 namespace mara {
 
-/// A node's score for a demand that it can hold; for a share of a device also which one (-1: the tightest).
+/// A node's score for a demand that it can hold; for a share of a device, or one slice, also which device
+/// (-1: the tightest).
 struct NodeScore {
   double score = 0.0;
   int device = -1;
@@ -50,37 +51,36 @@ class ScoredPlacement {
   bool place(const FreeResources& free, const PlacementDemand& demand, Placement& placement) {
     placement.clear();
     if (demand.devices > 0 && free.free_milli() < demand.gpus().value) return false;
-    std::size_t best = free.size();
-    NodeScore highest{-std::numeric_limits<double>::infinity(), -1};
-    std::vector<Kept>* kept = Scoring::kOfNodeAlone ? &kept_scores(demand, free.size()) : nullptr;
-    for (std::size_t node = 0; node < free.size(); ++node) {
-      NodeScore score;
-      if (kept != nullptr) {
-        Kept& entry = (*kept)[node];
+    const std::size_t nodes = free.size();
+    std::size_t best = nodes;
+    NodeScore highest{kNowhere, -1};
+    if constexpr (Scoring::kOfNodeAlone) {
+      std::vector<Kept>& kept = kept_scores(demand, nodes);
+      for (std::size_t node = 0; node < nodes; ++node) {
+        Kept& entry = kept[node];
         const std::uint64_t fingerprint = free.fingerprint(node);
         if (entry.fingerprint != fingerprint || !entry.known) {
-          entry.fits = free.can_host(node, demand, demand.devices);
-          if (entry.fits) entry.score = scoring_.score(free, demand, node);
+          entry.score = score_of(free, demand, node);
           entry.fingerprint = fingerprint;
           entry.known = true;
         }
-        if (!entry.fits) continue;
-        score = entry.score;
-      } else {
-        if (!free.can_host(node, demand, demand.devices)) continue;
-        score = scoring_.score(free, demand, node);
+        if (!(entry.score.score > highest.score)) continue;
+        highest = entry.score;
+        best = node;
       }
-      if (!(score.score > highest.score)) continue;
-      highest = score;
-      best = node;
+    } else {
+      for (std::size_t node = 0; node < nodes; ++node) {
+        const NodeScore score = score_of(free, demand, node);
+        if (!(score.score > highest.score)) continue;
+        highest = score;
+        best = node;
+      }
     }
-    if (best == free.size()) {
+    if (best == nodes) {
       if (demand.devices <= 1 || largest_node(free, demand) >= demand.devices) return false;
       return detail::gather(free, demand, detail::IndexRange{free.size()}, true, placement);
     }
-    NodeShare share = free.lowest(best, demand, demand.devices);
-    if (highest.device >= 0) share.devices = std::uint64_t{1} << highest.device;
-    placement.shares.push_back(share);
+    free.give(best, demand, demand.devices, placement, highest.device);
     return true;
   }
 
@@ -88,13 +88,20 @@ class ScoredPlacement {
   struct Kept {
     std::uint64_t fingerprint = 0;
     NodeScore score;
-    bool known = false, fits = false;
+    bool known = false;
   };
+  static constexpr double kNowhere = -std::numeric_limits<double>::infinity();
+
+  // Of a node that cannot hold the demand: kNowhere.
+  NodeScore score_of(const FreeResources& free, const PlacementDemand& demand, std::size_t node) {
+    return free.can_host(node, demand, demand.devices) ? scoring_.score(free, demand, node)
+                                                       : NodeScore{kNowhere, -1};
+  }
 
   static int largest_node(const FreeResources& free, const PlacementDemand& demand) noexcept {
     int largest = 0;
     for (std::size_t node = 0; node < free.size(); ++node)
-      if ((free.type_bit(node) & demand.types) != 0) largest = std::max(largest, free.devices(node));
+      if ((free.type_bit(node) & demand.types) != 0) largest = std::max(largest, free.capacity(node, demand));
     return largest;
   }
   std::vector<Kept>& kept_scores(const PlacementDemand& demand, std::size_t nodes) {
@@ -181,6 +188,7 @@ class FragmentationScoring {
     const double before = fragmentation_(state);
     state.cpu -= demand.cpu.value;
     if (demand.devices == 0) return {rank(before - fragmentation_(state)), -1};
+    if (demand.profile != kNoMigProfile) return score_slices(free, demand, node, state, before);
     if (demand.share == 1000) {
       std::int32_t left = demand.devices;
       for (int d = 0; d < state.devices && left > 0; ++d) {
@@ -206,19 +214,45 @@ class FragmentationScoring {
   const Fragmentation& fragmentation() const noexcept { return fragmentation_; }
 
  private:
+  // One slice: the best device. Several: where they would go.
+  MARA_FOR_SLICES NodeScore score_slices(const FreeResources& free, const PlacementDemand& demand,
+                                         std::size_t node, NodeFree& state, double before) {
+    NodeScore best{-std::numeric_limits<double>::infinity(), -1};
+    for (int d = 0; d < state.devices && demand.devices == 1; ++d) {
+      if (seen_before(state, d) || free.slices(node, demand, 1, d) == 0) continue;
+      placement_.clear();
+      free.give(node, demand, 1, placement_, d);
+      const std::int16_t milli = state.free[static_cast<std::size_t>(d)];
+      const MigUse use = state.use[static_cast<std::size_t>(d)];
+      state.take(placement_.shares.front());
+      const double score = rank(before - fragmentation_(state));
+      state.free[static_cast<std::size_t>(d)] = milli;
+      state.use[static_cast<std::size_t>(d)] = use;
+      if (score > best.score) best = {score, d};
+    }
+    if (demand.devices == 1) return best;
+    placement_.clear();
+    free.give(node, demand, demand.devices, placement_);
+    for (const NodeShare& slice : placement_.shares) state.take(slice);
+    return {rank(before - fragmentation_(state)), -1};
+  }
   static double rank(double gain) noexcept { return std::trunc(100.0 / (1.0 + libm::exp(-gain / 1000.0))); }
   // Devices with equally much left are interchangeable.
   static bool seen_before(const NodeFree& state, int device) noexcept {
     for (int d = 0; d < device; ++d)
-      if (state.free[static_cast<std::size_t>(d)] == state.free[static_cast<std::size_t>(device)])
+      if (state.free[static_cast<std::size_t>(d)] == state.free[static_cast<std::size_t>(device)] &&
+          (state.mig == nullptr ||
+           state.use[static_cast<std::size_t>(d)] == state.use[static_cast<std::size_t>(device)]))
         return true;
     return false;
   }
 
   Fragmentation fragmentation_;
+  Placement placement_;
 };
 
-/// A node drawn uniformly from those that can hold the demand, and a device of it from those that can.
+/// A node drawn uniformly from those that can hold the demand, and a device of it from those that can (for
+/// several slices: the tightest).
 class RandomPlacement {
  public:
   RandomPlacement() : RandomPlacement(1) {}
@@ -232,7 +266,7 @@ class RandomPlacement {
     int largest = 0;
     for (std::size_t node = 0; node < free.size(); ++node) {
       if (free.can_host(node, demand, demand.devices)) nodes_.push_back(node);
-      if ((free.type_bit(node) & demand.types) != 0) largest = std::max(largest, free.devices(node));
+      if ((free.type_bit(node) & demand.types) != 0) largest = std::max(largest, free.capacity(node, demand));
     }
     if (nodes_.empty()) {
       if (demand.devices <= largest) return false;
@@ -241,6 +275,11 @@ class RandomPlacement {
       return detail::gather(free, demand, nodes_, true, placement);
     }
     const std::size_t node = nodes_[random_.below64(nodes_.size())];
+    if (demand.profile != kNoMigProfile) {
+      free.give(node, demand, demand.devices, placement,
+                demand.devices == 1 ? draw_for_slice(free, demand, node) : -1);
+      return true;
+    }
     NodeShare share = free.lowest(node, demand, demand.devices);
     if (demand.devices > 0) share.devices = draw(free, demand, node);
     placement.shares.push_back(share);
@@ -248,6 +287,12 @@ class RandomPlacement {
   }
 
  private:
+  int draw_for_slice(const FreeResources& free, const PlacementDemand& demand, std::size_t node) {
+    devices_.clear();
+    for (int d = 0; d < free.devices(node); ++d)
+      if (free.slices(node, demand, 1, d) == 1) devices_.push_back(d);
+    return devices_[random_.below64(devices_.size())];
+  }
   std::uint64_t draw(const FreeResources& free, const PlacementDemand& demand, std::size_t node) {
     devices_.clear();
     for (int d = 0; d < free.devices(node); ++d)

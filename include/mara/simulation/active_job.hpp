@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "mara/cluster/ledger_print.hpp"
 #include "mara/cluster/placement.hpp"
 #include "mara/cluster/platform.hpp"
+#include "mara/cluster/platform_mig.hpp"
 #include "mara/workload/job.hpp"
 
 namespace mara {
@@ -15,38 +17,81 @@ namespace mara {
 /// Handle of a job in the system; used again after the job has left.
 using JobSlot = std::uint32_t;
 
-/// The device types that may serve `job`: it runs there (type_speed above 0) and a device has the memory.
-inline std::uint32_t device_types(const Platform& platform, const Job& job) noexcept {
+/// Whether the job asks for a fraction of a device, which no sliced type gives.
+inline bool asks_for_fraction(const Job& job) noexcept {
+  return job.requested.value > 0 && job.requested.value < 1000;
+}
+
+/// The device types that may serve `job` on slices of a profile (a number of mig_profiles()): it runs there
+/// (type_speed above 0) and a slice, with its part of the device's memory slices, has the memory.
+MARA_FOR_SLICES inline std::uint32_t slice_types(const Platform& platform, const Job& job,
+                                                 std::int32_t profile) noexcept {
+  std::uint32_t types = 0;
+  for (std::size_t t = 0; t < platform.types.size(); ++t) {
+    const MigProfile* slice = mig_profile(platform, static_cast<std::int32_t>(t), profile);
+    if (slice == nullptr) continue;
+    const std::int64_t memory = platform.types[t].memory_mib, of = platform.types[t].mig->memory;
+    // In two parts, so that no amount overflows.
+    const std::int64_t part = memory / of * slice->memory + memory % of * slice->memory / of;
+    if (job.type_speed[t] > 0.0 && job.demand.gpu_memory_mib <= part) types |= std::uint32_t{1} << t;
+  }
+  return types;
+}
+
+/// The device types that may serve `job`: it runs there (type_speed above 0), a device has the memory, and is
+/// not sliced if the job asks for a fraction; with `whole` it is given whole devices, whatever it asks for.
+/// With `profile` as slice_types.
+inline std::uint32_t device_types(const Platform& platform, const Job& job,
+                                  std::int32_t profile = kNoMigProfile, bool whole = false) noexcept {
+  if (profile != kNoMigProfile) return slice_types(platform, job, profile);
+  const bool fraction = !whole && asks_for_fraction(job);
   std::uint32_t types = 0;
   for (std::size_t t = 0; t < platform.types.size(); ++t)
-    if (job.type_speed[t] > 0.0 && job.demand.gpu_memory_mib <= platform.types[t].memory_mib)
+    if (job.type_speed[t] > 0.0 && job.demand.gpu_memory_mib <= platform.types[t].memory_mib &&
+        !(fraction && platform.types[t].mig))
       types |= std::uint32_t{1} << t;
   return types;
 }
 
 /// What the job asks for when it is given `devices` whole devices; its own request with -1 (a fraction stays
-/// a fraction).
-inline PlacementDemand demand_of(const Platform& platform, const Job& job, std::int32_t devices = -1) {
+/// a fraction). With `profile`, a number of mig_profiles(), slices of that profile instead of devices.
+inline PlacementDemand demand_of(const Platform& platform, const Job& job, std::int32_t devices = -1,
+                                 std::int32_t profile = kNoMigProfile) {
   PlacementDemand demand;
-  const std::int64_t asked = job.requested.value;
+  if (profile != kNoMigProfile)
+    if (const auto slices = slice_demand(platform, profile)) demand = *slices;
   if (devices >= 0) {
     demand.devices = devices;
-  } else if (asked > 0 && asked < 1000) {
-    demand.share = static_cast<std::int32_t>(asked);
+  } else if (asks_for_fraction(job) && profile == kNoMigProfile) {
+    demand.share = static_cast<std::int32_t>(job.requested.value);
   } else {
     demand.devices = static_cast<std::int32_t>(job.requested.units());
   }
   demand.cpu = job.demand.cpu;
   demand.memory_mib = job.demand.memory_mib;
-  if (demand.devices > 0) demand.types = device_types(platform, job);
+  if (demand.devices > 0) demand.types = device_types(platform, job, profile, devices >= 0);
   return demand;
 }
 
+/// Work per second on slices: the slowest of the device types' speeds times the slices' parts of the compute
+/// slices, times the speed-up at the number of slices.
+MARA_FOR_SLICES inline double slice_rate(const Platform& platform, const Job& job,
+                                         const Placement& placement) noexcept {
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const NodeShare& share : placement.shares) {
+    const std::int32_t type = platform.nodes[share.node].type;
+    slowest = std::min(
+        slowest, job.type_speed[static_cast<std::size_t>(type)] * mig_speed(platform, type, share.profile));
+  }
+  return slowest * job.speed_up(static_cast<double>(placement.device_count()));
+}
+
 /// Work per second on `placement` without interference and without a cost of distance: the slowest of its
-/// device types times the speed-up at its GPUs; 1 without devices.
+/// device types times the speed-up at its GPUs; on slices as slice_rate; 1 without devices.
 inline double base_rate(const Platform& platform, const Job& job, const Placement& placement) noexcept {
   const Milli gpus = placement.gpus();
   if (gpus.value == 0) return 1.0;
+  if (placement.shares.front().profile != kNoMigProfile) return slice_rate(platform, job, placement);
   double slowest = std::numeric_limits<double>::infinity();
   for (const NodeShare& share : placement.shares) {
     if (share.devices == 0) continue;

@@ -35,8 +35,9 @@ class Dispatch {
   std::size_t demand_classes() const noexcept { return class_of_.size(); }
 
   /// Starts a waiting job on `placement`, which for a job of whole devices may have any size up to its
-  /// max_gpus. False, and no change, when the placement is not free, gives the job less CPU or memory than it
-  /// asked for or devices that it cannot use, or the job runs.
+  /// max_gpus, and for one on slices has just those that it asked for. False, and no change, when the
+  /// placement is not free, gives the job less CPU or memory than it asked for or devices that it cannot use,
+  /// or the job runs.
   bool start(JobSlot slot, const Placement& placement) {
     ActiveJob& job = jobs_[slot];
     if (job.running || placement.empty() || !usable(job, placement) || !free_.claim(placement)) return false;
@@ -114,14 +115,17 @@ class Dispatch {
     for (const NodeShare& share : placement.shares) {
       if (share.node >= platform_->nodes.size() || share.cpu.value < 0 || share.memory_mib < 0) return false;
       const std::int32_t type = platform_->nodes[share.node].type;
-      if (share.devices != 0 && (type < 0 || share.share != demand.share || (demand.types >> type & 1u) == 0))
+      if (share.profile != demand.profile && share.devices != 0) return false;
+      if (share.devices != 0 && (type < 0 || (demand.types >> type & 1u) == 0 ||
+                                 (share.share != demand.share && demand.profile == kNoMigProfile)))
         return false;
       devices += share.device_count();
       cpu += share.cpu;
       memory += share.memory_mib;
     }
     if (cpu < demand.cpu || memory < demand.memory_mib) return false;
-    if (demand.devices == 0 || demand.share < 1000) return devices == demand.devices;
+    if (demand.devices == 0 || demand.share < 1000 || demand.profile != kNoMigProfile)
+      return devices == demand.devices;
     return devices >= 1 && devices <= std::max<std::int64_t>(job.job.max_gpus, demand.devices);
   }
   std::uint32_t demand_class(const PlacementDemand& demand) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mara/cluster/platform.hpp"
+#include "mara/cluster/platform_mig.hpp"
 #include "mara/core/check_finite.hpp"
 #include "mara/core/result.hpp"
 #include "mara/simulation/active_job.hpp"
@@ -20,16 +21,19 @@ namespace mara {
 
 namespace detail {
 
-/// What a job holds of a node; null when nothing.
+/// What a job holds of a node, of several slices the first; null when nothing.
 inline const NodeShare* share_on(const ActiveJob& job, std::uint32_t node) noexcept {
   for (const NodeShare& share : job.placement.shares)
     if (share.node == node) return &share;
   return nullptr;
 }
 
+/// Its devices there, also those of which it has slices.
 inline std::uint64_t devices_on(const ActiveJob& job, std::uint32_t node) noexcept {
-  const NodeShare* share = share_on(job, node);
-  return share != nullptr ? share->devices : 0;
+  std::uint64_t devices = 0;
+  for (const NodeShare& share : job.placement.shares)
+    if (share.node == node) devices |= share.devices;
+  return devices;
 }
 
 /// Value of a table by profile; 0 for a job without one.
@@ -45,8 +49,8 @@ inline double by_profile(std::span<const double> table, const ActiveJob& job) no
 /// Jobs that hold shares of one device take turns: each of n gets 1/n of the device, however large its share
 /// is (the time slicing of GPU drivers; processor sharing of queueing theory). A share thus only bounds who
 /// may come to a device. Relative to the base rate, which is in proportion to the share s, the factor is
-/// 1 / (n s), times quantum / (quantum + switch) when n > 1. Jobs on whole devices, and without any, are
-/// alone.
+/// 1 / (n s), times quantum / (quantum + switch) when n > 1. Jobs on whole devices, on slices, and without
+/// any, are alone.
 struct TimeSharing {
   double quantum_s = 1.0;  ///< length of a turn, above 0
   double switch_s = 0.0;   ///< lost at each change of turns, not negative
@@ -55,7 +59,7 @@ struct TimeSharing {
   double factor(const Platform&, const ActiveJob& job, std::uint32_t node,
                 std::span<const ActiveJob* const> neighbours) const noexcept {
     const NodeShare* mine = detail::share_on(job, node);
-    if (mine == nullptr || mine->devices == 0) return 1.0;
+    if (mine == nullptr || mine->devices == 0 || mine->profile != kNoMigProfile) return 1.0;
     std::size_t sharers = 1;
     for (const ActiveJob* other : neighbours)
       sharers += (detail::devices_on(*other, node) & mine->devices) != 0 ? 1 : 0;
@@ -67,7 +71,8 @@ struct TimeSharing {
 /// Jobs need bandwidth of the memory of their devices and of their node's PCIe to run at their speed. When
 /// the needs of all jobs on a device, or on a node's PCIe, add up to more than there is, those that need any
 /// of it are slowed down in proportion, by the scarcest. Needs are per device held, whatever the share; a
-/// platform's bandwidth of 0 means unknown and limits nobody.
+/// slice has its own part of the device's bandwidth, that of its memory slices, and its job needs as much of
+/// it as of a device. A platform's bandwidth of 0 means unknown and limits nobody.
 class BandwidthInterference {
  public:
   static constexpr bool kNone = false;
@@ -96,7 +101,12 @@ class BandwidthInterference {
     double slowest = 1.0;
     const double need = detail::by_profile(memory_, job);
     const double bandwidth = platform.types[static_cast<std::size_t>(machine.type)].bandwidth_gb_s;
-    if (need > 0.0 && bandwidth > 0.0) {
+    const std::int32_t profile = detail::share_on(job, node)->profile;
+    if (need > 0.0 && bandwidth > 0.0 && profile != kNoMigProfile) {
+      const MigProfile* slice = mig_profile(platform, machine.type, profile);
+      const MigTable& table = *platform.types[static_cast<std::size_t>(machine.type)].mig;
+      slowest = std::min(slowest, bandwidth * slice->memory / (need * table.memory));
+    } else if (need > 0.0 && bandwidth > 0.0) {
       for (std::uint64_t left = mine; left != 0; left &= left - 1) {
         const std::uint64_t device = left & (~left + 1);
         double sum = need;
@@ -122,7 +132,7 @@ class BandwidthInterference {
 /// Jobs that share a device run at the speed measured for their pair (Narayanan et al., "Heterogeneity-aware
 /// cluster scheduling policies for deep learning workloads", OSDI'20). Alone on its devices a job runs at
 /// full speed whatever its share: the factor is 1 / share, times throughput together / alone for each job on
-/// the same devices (measured are pairs only; of several the product counts).
+/// the same devices (measured are pairs only; of several the product counts). Slices do not share: 1.
 class MeasuredPairs {
  public:
   static constexpr bool kNone = false;
@@ -133,8 +143,8 @@ class MeasuredPairs {
   };
 
   /// `types`: for each device type of the platform its name in the table; `profiles`: for each Job::profile
-  /// its model and number of GPUs in the table. Errors (kInvalidArgument) name a type or model that is not in
-  /// the table, or a fallback outside (0, 1].
+  /// its model and number of GPUs in the table, or an empty model when nothing was measured of it. Errors
+  /// (kInvalidArgument) name a type or model that is not in the table, or a fallback outside (0, 1].
   static Result<MeasuredPairs> make(const GavelThroughputs& table, std::span<const std::string> types,
                                     std::span<const std::pair<std::string, int>> profiles,
                                     Fallback fallback) {
@@ -147,8 +157,8 @@ class MeasuredPairs {
     model.unmeasured_ = fallback.unmeasured;
     std::vector<int> jobs;
     for (const auto& [name, scale] : profiles) {
-      jobs.push_back(table.job_index(name, scale));
-      if (jobs.back() < 0)
+      jobs.push_back(name.empty() ? -1 : table.job_index(name, scale));
+      if (jobs.back() < 0 && !name.empty())
         return Error{ErrorCode::kInvalidArgument, "measured pairs: model '" + name + "' on " +
                                                       std::to_string(scale) + " GPUs is not in the table"};
     }
@@ -187,7 +197,7 @@ class MeasuredPairs {
   double factor(const Platform& platform, const ActiveJob& job, std::uint32_t node,
                 std::span<const ActiveJob* const> neighbours) const noexcept {
     const NodeShare* mine = detail::share_on(job, node);
-    if (mine == nullptr || mine->devices == 0) return 1.0;
+    if (mine == nullptr || mine->devices == 0 || mine->profile != kNoMigProfile) return 1.0;
     const std::int32_t type = platform.nodes[node].type;
     double factor = 1000.0 / mine->share;
     for (const ActiveJob* other : neighbours)

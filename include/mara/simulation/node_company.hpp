@@ -24,8 +24,11 @@ class NodeCompany {
 
   void enter(JobSlot slot, const Placement& placement) {
     if (!kept()) return;
+    const NodeShare* last = nullptr;
     for (const NodeShare& share : placement.shares) {
-      jobs_[share.node].push_back(slot);
+      // Several slices on a node are shares of their own.
+      if (last == nullptr || last->node != share.node) jobs_[share.node].push_back(slot);
+      last = &share;
       mark(share.node);
     }
   }

@@ -6,8 +6,11 @@
 #include <string>
 
 #include "mara/cluster/platform.hpp"
+#include "mara/cluster/platform_mig.hpp"
 #include "mara/core/check_finite.hpp"
 #include "mara/core/result.hpp"
+#include "mara/simulation/active_job.hpp"
+#include "mara/simulation/platform_records.hpp"
 #include "mara/workload/job.hpp"
 
 namespace mara {
@@ -59,9 +62,42 @@ inline Status check_job(const Platform& platform, const Job& job) {
   return amount("demand.gpu_memory_mib", job.demand.gpu_memory_mib, kMostOfANode);
 }
 
-/// The same, and whether it comes in order of submission after one submitted at `last`.
-inline Status check_submission(const Platform& platform, const Job& job, double last) {
+/// Whether what a submission asks of sliced types makes sense (kInvalidArgument): slices of a profile that no
+/// type has, or not a whole number of them; a fraction where all types that the job may use are given whole
+/// or in slices.
+inline Status check_slices(const Platform& platform, const Submission& submission) {
+  const Job& job = submission.job;
+  const auto bad = [&job](const std::string& what) {
+    return Error{ErrorCode::kInvalidArgument, "job " + std::to_string(job.id) + ": " + what};
+  };
+  if (submission.mig_profile != kNoMigProfile) {
+    if (const auto slices = slice_demand(platform, submission.mig_profile); !slices)
+      return bad(slices.error().message);
+    if (job.requested.value == 0 || !job.requested.is_whole())
+      return bad("requested (milli) is " + std::to_string(job.requested.value) +
+                 ", no number of slices (mig_profile " + std::to_string(submission.mig_profile) + ")");
+    return {};
+  }
+  if (!asks_for_fraction(job)) return {};
+  const DeviceType* sliced = nullptr;
+  for (std::size_t t = 0; t < platform.types.size(); ++t) {
+    if (!(job.type_speed[t] > 0.0)) continue;
+    if (!platform.types[t].mig) return {};
+    sliced = &platform.types[t];
+  }
+  if (sliced == nullptr) return {};  // it may run nowhere, and waits
+  return bad("requested (milli) is " + std::to_string(job.requested.value) +
+             ", a fraction, but device type '" + sliced->name +
+             "' is given whole or in slices (mig_profile)");
+}
+
+/// Whether a submission can be let in: check_job, check_slices, and whether it comes in order of submission,
+/// after one submitted at `last`.
+inline Status check_submission(const Platform& platform, const Submission& submission, double last) {
+  const Job& job = submission.job;
   if (auto ok = check_job(platform, job); !ok) return ok;
+  if (submission.mig_profile != kNoMigProfile || asks_for_fraction(job))
+    if (auto ok = check_slices(platform, submission); !ok) return ok;
   if (job.submit_s >= last) return {};
   return Error{ErrorCode::kInvalidArgument,
                "job " + std::to_string(job.id) + ": submit_s is " + format_number(job.submit_s) +

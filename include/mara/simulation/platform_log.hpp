@@ -47,7 +47,8 @@ class TeeSink {
 /// - state: finished, rejected or unfinished; left: when it left the system, or the end of the run
 /// - sequence, entered, executed, gpu_s (attained), overhead, lost, preemptions, migrations, failures: as in
 ///   JobOutcome
-/// - gpus (asked for), work, type_speed ("1;0.5"), speed_up ("power:1", "amdahl:0.9", "table:1;..."), tenant,
+/// - gpus (asked for; slices as "2%1", their number and the number of their profile), work, type_speed
+/// ("1;0.5"), speed_up ("power:1", "amdahl:0.9", "table:1;..."), tenant,
 ///   sla, deadline (empty: none): as in Job
 /// - placement: the last, as placement_text
 inline constexpr std::string_view kPlatformJobColumns =
@@ -92,7 +93,9 @@ class CsvLog {
     add(std::int64_t{outcome.preemptions});
     add(std::int64_t{outcome.migrations});
     add(std::int64_t{outcome.failures});
-    text(gpus_text(job.requested));
+    text(outcome.mig_profile == kNoMigProfile
+             ? gpus_text(job.requested)
+             : gpus_text(job.requested) + "%" + std::to_string(outcome.mig_profile));
     add(job.work);
     text(detail::join_numbers(job.type_speed.data(), detail::used_speeds(job)));
     text(detail::speed_up_text(job.speed_up));
@@ -154,13 +157,23 @@ inline Result<Placement> placement_field(const Csv& csv) {
   return placement;
 }
 
-/// The job of a row of the log of jobs, as far as the log tells.
-inline Status read_logged_job(const Csv& csv, Job& job, SpeedUpTable& table) {
+/// The job of a row of the log of jobs, as far as the log tells, and the profile of its slices.
+inline Status read_logged_job(const Csv& csv, Job& job, std::int32_t& profile, SpeedUpTable& table) {
   FieldReader fields(csv);
   constexpr std::int64_t kAnyId = std::numeric_limits<std::int64_t>::max();
   job.id = fields.integer("job", -kAnyId, kAnyId);
   job.submit_s = fields.number("submit", 0.0, kLatest);
-  job.requested = fields.milli("gpus", 1'000'000'000);
+  const std::string_view gpus = csv.text("gpus");
+  if (const std::size_t percent = gpus.find('%'); percent != std::string_view::npos) {
+    const auto slices = field_integer(csv.place("gpus"), gpus.substr(0, percent), 1, 1'000'000'000);
+    const auto number = field_integer(csv.place("gpus"), gpus.substr(percent + 1), 0, kMostMigNumber);
+    if (!slices) return slices.error();
+    if (!number) return number.error();
+    job.requested = Milli::whole(*slices);
+    profile = static_cast<std::int32_t>(*number);
+  } else {
+    job.requested = fields.milli("gpus", 1'000'000'000);
+  }
   job.work = fields.number("work", 0.0, 1e300);
   job.tenant = static_cast<int>(fields.integer("tenant", 0, kMostCount));
   job.sla = static_cast<int>(fields.integer("sla", 0, kMostCount));
@@ -196,9 +209,9 @@ Status replay_jobs_csv(std::string text, const std::string& name, Sink& sink, st
     if (!detail::of_policy(csv, policy)) continue;
     Job job;
     SpeedUpTable table;
-    if (auto read = detail::read_logged_job(csv, job, table); !read) return read;
-    FieldReader fields(csv);
     JobOutcome outcome;
+    if (auto read = detail::read_logged_job(csv, job, outcome.mig_profile, table); !read) return read;
+    FieldReader fields(csv);
     outcome.job = &job;
     outcome.started = !csv.text("start").empty();
     const std::string_view state = csv.text("state");

@@ -31,10 +31,11 @@ namespace mara {
 ///             lost (double), bit 7 preemptions, migrations, failures (3 count), bit 8 deadline (double), bit
 ///             9 tenant (count), bit 10 class of service (count), bit 11 speed-up (kind: 1 byte; for the
 ///             table 8 double, else its parameter: double; without the flag linear), bit 12 speeds by type (a
-///             count and so many double; without the flag none); then work: double; requested milli-GPU:
-///             count; last placement
-///   placement number of shares: count; each: node: count; share in milli: count; devices: 8 bytes; CPU in
-///             milli: count; memory in MiB: count
+///             count and so many double; without the flag none), bit 13 what it asks for are slices of a
+///             profile (its number: count); then work: double; requested milli-GPU: count; last placement
+///   placement number of shares: count; each: node: count; share in milli: count, of a slice first 0, the
+///             number of its profile and its start (3 count); devices: 8 bytes; CPU in milli: count; memory
+///             in MiB: count
 inline constexpr std::uint32_t kPlatformLogVersion = 1;
 
 /// A sink that writes the binary log. Memory: one record.
@@ -69,6 +70,7 @@ class BinaryLog {
     flag(job.sla != 0, kFlagSla);
     flag(!linear, kFlagSpeedUp);
     flag(speeds > 0, kFlagSpeeds);
+    flag(outcome.mig_profile != kNoMigProfile, kFlagSlices);
     record_.byte(2);
     record_.count(flags);
     record_.count(outcome.sequence);
@@ -100,6 +102,7 @@ class BinaryLog {
       record_.count(speeds);
       for (std::size_t t = 0; t < speeds; ++t) record_.number(job.type_speed[t]);
     }
+    if ((flags & kFlagSlices) != 0) record_.count(static_cast<std::uint64_t>(outcome.mig_profile));
     record_.number(job.work);
     record_.count(static_cast<std::uint64_t>(job.requested.value));
     record_.placement(*outcome.last);
@@ -192,6 +195,8 @@ void replay_job(LogReader& in, Placement& placement, Sink& sink) {
     const std::uint64_t speeds = in.count(job.type_speed.size());
     for (std::uint64_t t = 0; t < speeds; ++t) job.type_speed[static_cast<std::size_t>(t)] = in.number();
   }
+  if (has(kFlagSlices))
+    outcome.mig_profile = static_cast<std::int32_t>(in.count(static_cast<std::uint64_t>(kMostMigNumber)));
   job.work = in.number();
   job.requested.value = static_cast<std::int64_t>(in.count(std::uint64_t{1} << 60));
   in.placement(placement);

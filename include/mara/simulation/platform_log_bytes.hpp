@@ -14,6 +14,7 @@
 #include "mara/cluster/platform.hpp"
 #include "mara/core/checksum.hpp"
 #include "mara/core/result.hpp"
+#include "mara/simulation/platform_log_text.hpp"
 
 namespace mara {
 namespace detail {
@@ -34,7 +35,8 @@ enum LogFlag : std::uint64_t {
   kFlagSla = 1u << 10,
   kFlagSpeedUp = 1u << 11,
   kFlagSpeeds = 1u << 12,
-  kAllFlags = (1u << 13) - 1,
+  kFlagSlices = 1u << 13,
+  kAllFlags = (1u << 14) - 1,
 };
 
 /// Bytes of a record.
@@ -58,6 +60,11 @@ class LogBytes {
     count(placement.shares.size());
     for (const NodeShare& share : placement.shares) {
       count(share.node);
+      if (share.profile != kNoMigProfile) {
+        count(0);
+        count(static_cast<std::uint64_t>(share.profile));
+        count(static_cast<std::uint64_t>(share.start));
+      }
       count(static_cast<std::uint64_t>(share.share));
       fixed(share.devices, 8);
       count(static_cast<std::uint64_t>(share.cpu.value));
@@ -117,10 +124,15 @@ class LogReader {
       NodeShare share;
       share.node = static_cast<std::uint32_t>(count(std::numeric_limits<std::int32_t>::max()));
       share.share = static_cast<std::int32_t>(count(1000));
+      if (share.share == 0) {
+        share.profile = static_cast<std::int32_t>(count(static_cast<std::uint64_t>(kMostMigNumber)));
+        share.start = static_cast<std::int32_t>(count(kMaxMemorySlices - 1));
+        share.share = static_cast<std::int32_t>(count(1000));
+      }
       share.devices = fixed(8);
       share.cpu.value = static_cast<std::int64_t>(count(kMostOfANode));
       share.memory_mib = static_cast<std::int64_t>(count(kMostOfANode));
-      if (share.share == 0 || (i > 0 && share.node <= placement.shares.back().node))
+      if (share.share == 0 || (i > 0 && !follows(placement.shares.back(), share)))
         fail("holds a placement that cannot be");
       placement.shares.push_back(share);
     }

@@ -15,6 +15,7 @@
 
 #include "mara/cluster/free_resources.hpp"
 #include "mara/cluster/platform.hpp"
+#include "mara/cluster/platform_mig.hpp"
 #include "mara/core/check_finite.hpp"
 #include "mara/core/result.hpp"
 #include "mara/simulation/platform_records.hpp"
@@ -22,9 +23,9 @@
 namespace mara {
 
 /// A sink that keeps what it hears, of a run or of a replayed log, and then says whether it obeys the rules:
-/// nothing is used beyond what a node has, no job runs before its submission or before those it waits for
-/// have finished, in two places at once, or after its end, and the time and GPU-seconds that jobs report are
-/// those of their intervals. Memory: all intervals.
+/// nothing is used beyond what a node has, no slices overlap or begin where they may not, no job runs before
+/// its submission or before those it waits for have finished, in two places at once, or after its end, and
+/// the time and GPU-seconds that jobs report are those of their intervals. Memory: all intervals.
 class LogChecker {
  public:
   /// The platform must pass check_platform and outlive the checker.
@@ -180,6 +181,14 @@ class LogChecker {
       const int device = std::countr_zero(left);
       if (device >= node.devices)
         return "takes device " + std::to_string(device) + where + ", which it has not";
+      if (share.profile != kNoMigProfile) {
+        const std::string what = slice_over(free, share, device, where);
+        if (!what.empty()) return what;
+        continue;
+      }
+      if (share.share < 1000 && free.mig_table(share.node) != nullptr)
+        return "takes " + std::to_string(share.share) + " milli of device " + std::to_string(device) + where +
+               ", which is given whole or in slices";
       if (free.device_free(share.node, device) < share.share)
         return "takes " + std::to_string(share.share) + " milli of device " + std::to_string(device) + where +
                ", which has " + std::to_string(free.device_free(share.node, device)) + " free";
@@ -189,6 +198,29 @@ class LogChecker {
              std::to_string(free.cpu(share.node).value) + " free";
     return "takes " + std::to_string(share.memory_mib) + " MiB" + where + ", which has " +
            std::to_string(free.memory_mib(share.node)) + " free";
+  }
+
+  // What is wrong with a slice on one of its devices; empty: nothing.
+  std::string slice_over(const FreeResources& free, const NodeShare& share, int device,
+                         const std::string& where) const {
+    const std::int32_t type = platform_->nodes[share.node].type;
+    const MigProfile* profile = mig_profile(*platform_, type, share.profile);
+    const std::string on = " of device " + std::to_string(device) + where;
+    if (profile == nullptr)
+      return "takes a slice of profile " + std::to_string(share.profile) + on + ", which has no such profile";
+    const MigTable& table = *platform_->types[static_cast<std::size_t>(type)].mig;
+    const std::string slice =
+        "takes a slice '" + profile->name + "' at " + std::to_string(share.start) + on + ", ";
+    if (std::find(profile->starts.begin(), profile->starts.end(), share.start) == profile->starts.end())
+      return slice + "where it may not begin";
+    if (share.share != mig_milli(table, *profile))
+      return slice + "as " + std::to_string(share.share) + " milli instead of " +
+             std::to_string(mig_milli(table, *profile));
+    const MigUse use = free.mig_use(share.node, device);
+    if ((use.memory & mig_bits(*profile, share.start)) != 0) return slice + "which overlaps another";
+    if (use.compute + profile->compute > table.compute)
+      return slice + "which has " + std::to_string(table.compute - use.compute) + " compute slices free";
+    return free.device_free(share.node, device) < share.share ? slice + "which is held whole" : std::string();
   }
 
   const Platform* platform_;

@@ -27,19 +27,21 @@ inline std::string nodes_text(const Placement& placement) {
   std::string text;
   for (std::size_t i = 0; i < placement.shares.size();) {
     std::size_t end = i + 1;
-    while (end < placement.shares.size() && placement.shares[end].node == placement.shares[end - 1].node + 1)
+    while (end < placement.shares.size() && placement.shares[end].node - placement.shares[end - 1].node <= 1)
       ++end;
     if (!text.empty()) text += ' ';
-    text += std::to_string(placement.shares[i].node);
-    if (end - i > 1) text += '-' + std::to_string(placement.shares[end - 1].node);
+    const std::uint32_t first = placement.shares[i].node, last = placement.shares[end - 1].node;
+    text += std::to_string(first);
+    if (last > first) text += '-' + std::to_string(last);
     i = end;
   }
   return text;
 }
 
-/// All of a placement, its shares separated by blanks: NODE:DEVICES[*SHARE][/CPU/MEMORY] with the devices as
-/// ranges joined by '+' ("0-3+5"; empty for none), the share of each in milli (when not 1000), CPU in milli
-/// and memory in MiB (when not both 0): "0:0-7 3:0-1+4/4000/16384", "2:5*460".
+/// All of a placement, its shares separated by blanks: NODE:DEVICES[*SHARE][%PROFILE@START][/CPU/MEMORY] with
+/// the devices as ranges joined by '+' ("0-3+5"; empty for none), the share of each in milli (when not 1000),
+/// of a slice the number of its profile and the memory slice at which it begins, CPU in milli and memory in
+/// MiB (when not both 0): "0:0-7 3:0-1+4/4000/16384", "2:5*460", "0:3*428%2@4".
 inline std::string placement_text(const Placement& placement) {
   std::string text;
   for (const NodeShare& share : placement.shares) {
@@ -60,6 +62,8 @@ inline std::string placement_text(const Placement& placement) {
       d = end + 1;
     }
     if (share.share != 1000) text += '*' + std::to_string(share.share);
+    if (share.profile != kNoMigProfile)
+      text += '%' + std::to_string(share.profile) + '@' + std::to_string(share.start);
     if (share.cpu.value != 0 || share.memory_mib != 0)
       text += '/' + std::to_string(share.cpu.value) + '/' + std::to_string(share.memory_mib);
   }
@@ -82,6 +86,15 @@ inline bool take_char(std::string_view& text, char c) {
   return true;
 }
 
+/// The largest number of a profile.
+inline constexpr std::int32_t kMostMigNumber = kMaxDeviceTypes * kMaxMigProfiles - 1;
+
+/// Whether a share may come next in a placement: of a later node, or a further slice on the same.
+inline bool follows(const NodeShare& last, const NodeShare& share) noexcept {
+  if (share.node != last.node) return share.node > last.node;
+  return share.profile != kNoMigProfile && last.profile != kNoMigProfile;
+}
+
 /// One share of placement_text; false for anything else.
 inline bool parse_node_share(std::string_view text, NodeShare& share) {
   const std::int64_t node = take_count(text, std::numeric_limits<std::int32_t>::max());
@@ -99,6 +112,13 @@ inline bool parse_node_share(std::string_view text, NodeShare& share) {
     const std::int64_t milli = take_count(text, 1000);
     if (milli < 1) return false;
     share.share = static_cast<std::int32_t>(milli);
+  }
+  if (take_char(text, '%')) {
+    const std::int64_t profile = take_count(text, kMostMigNumber);
+    const std::int64_t start = take_char(text, '@') ? take_count(text, kMaxMemorySlices - 1) : -1;
+    if (profile < 0 || start < 0 || share.devices == 0) return false;
+    share.profile = static_cast<std::int32_t>(profile);
+    share.start = static_cast<std::int32_t>(start);
   }
   if (take_char(text, '/')) {
     share.cpu.value = take_count(text, kMostOfANode);
@@ -121,7 +141,7 @@ inline Result<Placement> parse_placement(std::string_view text) {
     const std::size_t blank = rest.find(' ');
     NodeShare share;
     if (!detail::parse_node_share(rest.substr(0, blank), share)) return bad();
-    if (!placement.shares.empty() && share.node <= placement.shares.back().node) return bad();
+    if (!placement.shares.empty() && !detail::follows(placement.shares.back(), share)) return bad();
     placement.shares.push_back(share);
     rest.remove_prefix(blank == std::string_view::npos ? rest.size() : blank + 1);
   }

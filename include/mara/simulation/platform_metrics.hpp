@@ -64,11 +64,13 @@ class PlatformMeter {
     if (!outcome.finished) return;
 
     const double jct = outcome.end_s - job.submit_s;
-    const double ideal = std::max(ideal_s(*platform_, job).value_or(0.0), kShortestIdeal);
+    const double ideal =
+        std::max(ideal_s(*platform_, job, outcome.mig_profile).value_or(0.0), kShortestIdeal);
     const double speed = jct > 0.0 ? ideal / jct : 1.0;  // a job of no work that ends as it comes
     const double gpus = static_cast<double>(gpus_);
     finished_.push_back({job.submit_s, outcome.end_s, outcome.start_s - outcome.entered_s, ideal,
-                         gpus > 0.0 ? job.requested.as_double() / gpus : 0.0, job.sla});
+                         gpus > 0.0 ? asked_gpus(*platform_, job, outcome.mig_profile) / gpus : 0.0,
+                         job.sla});
     last_completion_s_ = finished_.size() == 1 ? outcome.end_s : std::max(last_completion_s_, outcome.end_s);
     slowdown_ += jct / ideal;
     bounded_ += std::max(1.0, jct / std::max(ideal, kSlowdownBound));

@@ -66,8 +66,9 @@ struct PlatformMetrics {
   /// Finish-time fairness (Mahajan et al., "Themis", NSDI'20): rho = JCT / T, where T is what the job would
   /// have needed on its own 1/N part of the platform and N is the mean number of jobs in the system, itself
   /// included, from its submission to its end. A job of fixed size takes turns on its part: T = max(ideal,
-  /// kShortestIdeal) x max(1, N x GPUs it asks for / GPUs of the platform). 1 or less: no worse than a part
-  /// of its own. A job is in the system from its submission to its end, its rejection or the end of the run.
+  /// kShortestIdeal) x max(1, N x GPUs it asks for / GPUs of the platform); slices are parts of a GPU. 1 or
+  /// less: no worse than a part of its own. A job is in the system from its submission to its end, its
+  /// rejection or the end of the run.
   std::optional<double> mean_rho, max_rho;
   std::optional<double> mean_jobs;  ///< in the system, over the span
 
@@ -104,17 +105,30 @@ struct PlatformMetrics {
   std::optional<double> tenant_jain;
 };
 
-/// Seconds the job needs on its requested GPUs of the type where it is fastest, without overhead, neighbours
-/// and distance; its work when it asks for no GPU. Nothing when no type of the platform serves it.
-inline std::optional<double> ideal_s(const Platform& platform, const Job& job) noexcept {
+/// Seconds the job needs on its requested GPUs (with `profile`, a number of mig_profiles(), slices) of the
+/// type where it is fastest, without overhead, neighbours and distance; its work when it asks for no GPU.
+/// Nothing when no type of the platform serves it.
+inline std::optional<double> ideal_s(const Platform& platform, const Job& job,
+                                     std::int32_t profile = kNoMigProfile) noexcept {
   if (job.requested.value <= 0) return job.work;
   double fastest = 0.0;
-  const std::uint32_t types = device_types(platform, job);
-  for (std::size_t t = 0; t < platform.types.size(); ++t)
-    if (((types >> t) & 1u) != 0) fastest = std::max(fastest, job.type_speed[t]);
+  const std::uint32_t types = device_types(platform, job, profile);
+  for (std::size_t t = 0; t < platform.types.size(); ++t) {
+    if (((types >> t) & 1u) == 0) continue;
+    double speed = job.type_speed[t];
+    if (profile != kNoMigProfile) speed *= mig_speed(platform, static_cast<std::int32_t>(t), profile);
+    fastest = std::max(fastest, speed);
+  }
   const double rate = fastest * job.speed_up(job.requested.as_double());
   if (!(rate > 0.0)) return std::nullopt;
   return job.work / rate;
+}
+
+/// GPUs the job asks for; of slices the part of their devices that they count.
+inline double asked_gpus(const Platform& platform, const Job& job,
+                         std::int32_t profile = kNoMigProfile) noexcept {
+  return profile == kNoMigProfile ? job.requested.as_double()
+                                  : demand_of(platform, job, -1, profile).gpus().as_double();
 }
 
 }  // namespace mara

@@ -90,15 +90,15 @@ struct TopologyNetwork {
   double across_domains = 1.0, across_nodes = 1.0, across_racks = 1.0;  ///< each in (0, 1]
 
   double factor(const Platform& platform, const Job&, const Placement& placement) const noexcept {
-    if (placement.shares.size() > 1) {
+    if (placement.shares.size() > 1 && placement.shares.front().node != placement.shares.back().node) {
       const std::int32_t rack = platform.nodes[placement.shares.front().node].rack;
       for (const NodeShare& share : placement.shares)
         if (platform.nodes[share.node].rack != rack) return across_racks;
       return across_nodes;
     }
+    int first = -1;
     for (const NodeShare& share : placement.shares) {
       const Node& node = platform.nodes[share.node];
-      int first = -1;
       for (std::uint64_t left = share.devices; left != 0; left &= left - 1) {
         const int domain = node.domain_of(std::countr_zero(left));
         if (first >= 0 && domain != first) return across_domains;

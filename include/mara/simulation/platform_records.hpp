@@ -71,6 +71,9 @@ inline Status check_config(const PlatformConfig& config, const Platform& platfor
 struct Submission {
   Job job;
   std::vector<std::int64_t> after;  ///< ids of jobs that must finish first
+  /// The GPUs that the job asks for are slices of this profile, a number of mig_profiles(); its work is in
+  /// seconds of a whole device, as ever.
+  std::int32_t mig_profile = kNoMigProfile;
 };
 
 /// Where jobs come from: submissions in order of submit_s, one at a time, so that a long trace need not be in
@@ -88,6 +91,7 @@ class ListSource {
     if (at_ == jobs_.size()) return false;
     next.job = jobs_[at_++];
     next.after.clear();
+    next.mig_profile = kNoMigProfile;
     return true;
   }
 
@@ -105,7 +109,8 @@ struct JobOutcome {
   double executed_s = 0.0, attained_gpu_s = 0.0, overhead_s = 0.0;
   double lost_s = 0.0;  ///< execution thrown away by failures
   int preemptions = 0, migrations = 0, failures = 0;
-  const Placement* last = nullptr;  ///< where it ran last; empty when it never did
+  const Placement* last = nullptr;           ///< where it ran last; empty when it never did
+  std::int32_t mig_profile = kNoMigProfile;  ///< as in Submission
 };
 
 /// A stretch of time in which a job held one placement.
@@ -137,8 +142,8 @@ struct PlatformRun {
   /// Arrivals, starts, resumptions, moves, preemptions, failures and completions of jobs.
   std::uint64_t job_events = 0;
   std::uint64_t decisions = 0;
-  /// Set when the source handed over a job that makes no sense (check_job), or one submitted before the job
-  /// before it: the run ended there, with all results up to that time.
+  /// Set when the source handed over a job that makes no sense (check_submission), or one submitted before
+  /// the job before it: the run ended there, with all results up to that time.
   std::optional<Error> error;
   bool stalled = false;  ///< jobs were left that nothing could start any more
 };

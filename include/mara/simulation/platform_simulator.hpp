@@ -100,7 +100,7 @@ class PlatformSimulator : private detail::PlatformState {
     job.job = next_.job;
     job.sequence = run_.submitted++;
     job.remaining_work = job.job.work;
-    job.demand = demand_of(*platform_, job.job);
+    job.demand = demand_of(*platform_, job.job, -1, next_.mig_profile);
     job.demand_class = demand_class(job.demand);
     ++run_.job_events;
     if (!config_.dependencies || dependencies_.submit(slot, next_.after)) enter(slot, scheduler);

@@ -45,9 +45,10 @@ class PlatformState : protected Dispatch {
   template <class Source>
   void fetch(Source& source) {
     const double last = have_next_ ? next_.job.submit_s : 0.0;
+    next_.mig_profile = kNoMigProfile;
     have_next_ = source.next(next_);
     if (!have_next_) return;
-    if (const Status good = check_submission(*platform_, next_.job, last); !good) {
+    if (const Status good = check_submission(*platform_, next_, last); !good) {
       run_.error = good.error();
       have_next_ = false;
     }
@@ -91,6 +92,7 @@ class PlatformState : protected Dispatch {
     outcome.migrations = job.migrations;
     outcome.failures = job.failures;
     outcome.last = &job.placement;
+    outcome.mig_profile = job.demand.profile;
     sink.job(outcome);
   }
 

@@ -12,6 +12,7 @@
 
 #include "mara/core/result.hpp"
 #include "mara/workload/csv.hpp"
+#include "mara/workload/csv_slices.hpp"
 #include "mara/workload/read_options.hpp"
 #include "mara/workload/trace.hpp"
 
@@ -76,14 +77,15 @@ inline Result<std::vector<std::int64_t>> read_ids(const Csv& csv, std::string_vi
 ///   weight    above 0; empty: 1
 ///   model     name of the model
 ///   types     GPU types the job may use, separated by '|'; empty: any
+///   mig_profile  the GPUs asked for are slices of this profile of such a type; empty: whole or a share
 ///   after     ids of the jobs it waits for, separated by ';'
 ///   steps     training steps
 /// Empty optional fields mean what an absent column means. Rows with duration 0, and without GPU (unless
 /// `keep_cpu_jobs` and with cpu), are skipped and counted; dependencies on them are dropped. Jobs are sorted
 /// stably by submission. Errors (file, line, field and value in the message): unknown, missing or repeated
 /// column; text that is no number; NaN, infinite, negative or absurd (> 1e12 s, > 1e6 GPUs) values; GPUs or
-/// cores finer than 0.001, a broken number of GPUs above 1; repeated id; an unknown id in after, or a circle;
-/// no job at all.
+/// cores finer than 0.001, a broken number of GPUs above 1, or of slices; repeated id; an unknown id in
+/// after, or a circle; no job at all.
 inline Result<Trace> parse_trace_csv(std::string text, const std::string& name,
                                      const TraceReadOptions& options = {}) {
   constexpr double kMaxSeconds = 1e12;
@@ -93,7 +95,7 @@ inline Result<Trace> parse_trace_csv(std::string text, const std::string& name,
   Csv& csv = *opened;
   if (auto ok = csv.expect_columns({"id", "submit", "duration", "gpus"},
                                    {"estimate", "deadline", "cpu", "memory_mib", "tenant", "priority", "sla",
-                                    "weight", "model", "types", "after", "steps"});
+                                    "weight", "model", "types", "mig_profile", "after", "steps"});
       !ok)
     return ok.error();
   const bool has_tenant = csv.column("tenant") >= 0, has_sla = csv.column("sla") >= 0;
@@ -123,7 +125,11 @@ inline Result<Trace> parse_trace_csv(std::string text, const std::string& name,
     job.steps = fields.number_or("steps", 0.0, std::numeric_limits<double>::max(), 0.0);
     if (fields.error()) return *fields.error();
     job.model = std::string(csv.text("model"));
-    job.allowed_types = std::string(csv.text("types"));
+    const std::string_view profile = csv.text("mig_profile");
+    if (profile.find_first_of("%|") != std::string_view::npos)
+      return csv.bad("mig_profile", "is no name of a profile");
+    if (!profile.empty() && !job.gpus.is_whole()) return csv.bad("gpus", "is no number of slices");
+    job.allowed_types = join_slices(csv.text("types"), profile);
     auto after = detail::read_ids(csv, "after");
     if (!after) return after.error();
     job.after = std::move(*after);

@@ -2,6 +2,7 @@
 // From a trace to jobs of fixed size for the node-level engine.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +14,13 @@
 
 #include "mara/cluster/placement.hpp"
 #include "mara/cluster/platform.hpp"
+#include "mara/cluster/platform_mig.hpp"
 #include "mara/core/check_finite.hpp"
 #include "mara/core/result.hpp"
-#include "mara/workload/device_profile.hpp"
+#include "mara/workload/csv_slices.hpp"
 #include "mara/workload/gavel_throughputs.hpp"
 #include "mara/workload/job.hpp"
+#include "mara/workload/rigid_limits.hpp"
 #include "mara/workload/trace.hpp"
 
 namespace mara {
@@ -50,6 +53,9 @@ struct RigidOptions {
 struct RigidJobs {
   std::vector<Job> jobs;                         ///< in the order of the trace
   std::vector<std::vector<std::int64_t>> after;  ///< by index into jobs: ids of jobs that must finish first
+  /// By index into jobs: number of the profile of the slices that it asks for (mig_profiles()), or
+  /// kNoMigProfile; empty: no job asks for slices.
+  std::vector<std::int32_t> mig_profiles;
   std::vector<std::string> models;      ///< names by Job::profile, in order of first use; "" has no index
   std::size_t dropped = 0;              ///< too large (TooLarge::kDrop), or waiting for one that is
   std::size_t constraints_ignored = 0;  ///< jobs none of whose allowed types is in the platform
@@ -71,6 +77,8 @@ class RigidSource {
   bool next(Submission& next) {
     if (at_ == jobs_->jobs.size()) return false;
     next.job = jobs_->jobs[at_];
+    if constexpr (requires { next.mig_profile; })
+      next.mig_profile = jobs_->mig_profiles.empty() ? kNoMigProfile : jobs_->mig_profiles[at_];
     next.after = jobs_->after[at_++];
     return true;
   }
@@ -79,58 +87,6 @@ class RigidSource {
   const RigidJobs* jobs_;
   std::size_t at_ = 0;
 };
-
-namespace detail {
-
-/// The platform's device types that the names in `allowed` admit, bit t for type t: the type of that name
-/// (case aside), else those of its family (device_profile.hpp).
-inline std::uint32_t admitted_device_types(std::string_view allowed, const Platform& platform) {
-  std::uint32_t admitted = 0;
-  while (!allowed.empty()) {
-    const std::size_t bar = std::min(allowed.find('|'), allowed.size());
-    const std::string name = lower_case(allowed.substr(0, bar));
-    allowed.remove_prefix(std::min(bar + 1, allowed.size()));
-    std::uint32_t exact = 0, family = 0;
-    const Device* device = find_device(name);
-    for (std::size_t t = 0; t < platform.types.size(); ++t) {
-      const std::string type = lower_case(platform.types[t].name);
-      const Device* known = find_device(type);
-      if (type == name) exact |= std::uint32_t{1} << t;
-      if (device != nullptr && known != nullptr && known->family == device->family)
-        family |= std::uint32_t{1} << t;
-    }
-    admitted |= exact != 0 ? exact : family;
-  }
-  return admitted;
-}
-
-/// Whether the empty platform could hold the demand on devices of one type: on one node, if any node has so
-/// many devices, as most placement rules demand (`spread`: in any case on however many nodes), else on
-/// several.
-inline bool could_hold(const Platform& platform, const PlacementDemand& demand, bool spread) {
-  const auto has_host = [&](const Node& node, std::int32_t count) {
-    return demand.cpu_of(count) <= node.cpu && demand.memory_of(count) <= node.memory_mib;
-  };
-  if (demand.devices == 0)
-    return std::any_of(platform.nodes.begin(), platform.nodes.end(),
-                       [&](const Node& node) { return has_host(node, 0); });
-  std::vector<std::int64_t> held(platform.types.size(), 0);
-  bool one_node_is_enough = false;
-  for (const Node& node : platform.nodes) {
-    if (node.devices == 0 || ((demand.types >> node.type) & 1u) == 0) continue;
-    if (node.devices >= demand.devices) {
-      if (has_host(node, demand.devices)) return true;
-      one_node_is_enough = true;
-    }
-    std::int32_t count = std::min(node.devices, demand.devices);
-    while (count > 0 && !has_host(node, count)) --count;
-    held[static_cast<std::size_t>(node.type)] += count;
-  }
-  if (one_node_is_enough && !spread) return false;
-  return std::any_of(held.begin(), held.end(), [&](std::int64_t sum) { return sum >= demand.devices; });
-}
-
-}  // namespace detail
 
 namespace detail {
 
@@ -150,7 +106,8 @@ inline void measure_speeds(const GavelThroughputs& table, const std::string& ref
 
 /// Makes jobs of fixed size of a trace, for a platform.
 /// - work = duration x speed_up(requested) on the reference, that is a type of speed 1; a job without devices
-///   has its duration as work.
+///   has its duration as work. A job that asks for slices (csv_slices.hpp) has its duration on them: the work
+///   is times their part of the device, of the first type that it may use.
 /// - type_speed = options.speeds, or as measured (options.throughputs), 0 where the job's allowed types
 /// exclude the type. "v100" stands for v100m16
 ///   and v100m32 when the platform has no type of that very name, and so for every family. When none of the
@@ -160,8 +117,9 @@ inline void measure_speeds(const GavelThroughputs& table, const std::string& ref
 /// - Estimate, deadline, tenant, class of service, weight and priority are carried over; profile is an index
 ///   into `models`.
 /// The trace must be in order of submission. Errors name job, field and value: those of check_trace_job and
-/// check_platform, kInvalidArgument for a bad option or a trace out of order, kCapacityExceeded for a job
-/// that the empty platform could not hold (with TooLarge::kRefuse).
+/// check_platform, kInvalidArgument for a bad option, a trace out of order, slices of an unknown profile or
+/// in a number that is not whole, kCapacityExceeded for a job that the empty platform could not hold (with
+/// TooLarge::kRefuse), also for a fraction of devices that are given whole or in slices.
 inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform,
                                     const RigidOptions& options = {}) {
   if (auto ok = check_platform(platform); !ok) return ok.error();
@@ -227,9 +185,10 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
       if (fresh) result.models.push_back(source.model);
       job.profile = at->second;
     }
+    const AllowedTypes allowed = split_slices(source.allowed_types);
     std::uint32_t admitted = ~std::uint32_t{0};
-    if (!source.allowed_types.empty()) {
-      admitted = detail::admitted_device_types(source.allowed_types, platform);
+    if (!allowed.types.empty()) {
+      admitted = detail::admitted_device_types(allowed.types, platform);
       if (admitted == 0) {
         admitted = ~std::uint32_t{0};
         ++result.constraints_ignored;
@@ -243,10 +202,22 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
       if (!(job.type_speed[t] > 0.0)) admitted &= ~(std::uint32_t{1} << t);
 
     PlacementDemand demand;
-    if (job.requested.value > 0 && job.requested.value < 1000)
+    if (!allowed.profile.empty()) {
+      const auto slices = detail::slices_asked(platform, source, allowed.profile);
+      if (!slices) return slices.error();
+      demand = *slices;
+      job.max_gpus = demand.devices;
+    }
+    const bool fraction = job.requested.value > 0 && job.requested.value < 1000;
+    if (fraction)
       demand.share = static_cast<std::int32_t>(job.requested.value);
     else
       demand.devices = static_cast<std::int32_t>(job.requested.units());
+    for (std::size_t t = 0; t < platform.types.size(); ++t)
+      if (fraction ? platform.types[t].mig.has_value() : ((demand.types >> t) & 1u) == 0)
+        admitted &= ~(std::uint32_t{1} << t);
+    if (demand.profile != kNoMigProfile && (admitted & demand.types) != 0)
+      job.work *= mig_speed(platform, std::countr_zero(admitted & demand.types), demand.profile);
     demand.cpu = job.demand.cpu;
     demand.memory_mib = job.demand.memory_mib;
     demand.types = admitted;
@@ -254,6 +225,9 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
     if (unseen) known->second = detail::could_hold(platform, demand, options.spread);
     if (!known->second) {
       if (options.too_large == TooLarge::kRefuse) {
+        if (const std::string why = detail::why_not(platform, source, demand); !why.empty())
+          return job_error(source, demand.profile != kNoMigProfile ? "mig_profile" : "gpus", why,
+                           ErrorCode::kCapacityExceeded);
         demand.cpu = {};
         demand.memory_mib = 0;
         const bool host = detail::could_hold(platform, demand, options.spread);
@@ -268,6 +242,7 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
       continue;
     }
     result.jobs.push_back(job);
+    result.mig_profiles.push_back(demand.profile);
     result.after.push_back(source.after);
   }
 
@@ -289,13 +264,18 @@ inline Result<RigidJobs> rigid_jobs(const Trace& trace, const Platform& platform
       }
       if (kept != i) {
         result.jobs[kept] = result.jobs[i];
+        result.mig_profiles[kept] = result.mig_profiles[i];
         result.after[kept] = std::move(result.after[i]);
       }
       ++kept;
     }
     result.jobs.resize(kept);
+    result.mig_profiles.resize(kept);
     result.after.resize(kept);
   }
+  if (std::all_of(result.mig_profiles.begin(), result.mig_profiles.end(),
+                  [](std::int32_t profile) { return profile == kNoMigProfile; }))
+    result.mig_profiles.clear();
   result.dropped = dropped.size();
   return result;
 }

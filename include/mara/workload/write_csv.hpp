@@ -12,6 +12,7 @@
 
 #include "mara/core/file.hpp"
 #include "mara/core/result.hpp"
+#include "mara/workload/csv_slices.hpp"
 #include "mara/workload/csv_text.hpp"
 #include "mara/workload/read_field.hpp"
 #include "mara/workload/trace.hpp"
@@ -95,7 +96,10 @@ inline Result<std::string> trace_csv_text(const Trace& trace) {
        [&](Job j) { return name(trace.sla_classes, j.sla); }},
       {"weight", [](Job j) { return j.weight != 1.0; }, [&](Job j) { return number(j.weight); }},
       {"model", [](Job j) { return !j.model.empty(); }, [](Job j) { return j.model; }},
-      {"types", [](Job j) { return !j.allowed_types.empty(); }, [](Job j) { return j.allowed_types; }},
+      {"types", [](Job j) { return !split_slices(j.allowed_types).types.empty(); },
+       [](Job j) { return std::string(split_slices(j.allowed_types).types); }},
+      {"mig_profile", [](Job j) { return !split_slices(j.allowed_types).profile.empty(); },
+       [](Job j) { return std::string(split_slices(j.allowed_types).profile); }},
       {"after", [](Job j) { return !j.after.empty(); },
        [](Job j) {
          std::string ids;
