@@ -79,6 +79,13 @@ struct SimulateOptions {
   std::optional<BackfillKind> backfill;
   std::optional<mara::Preemption> preempt;
   std::string overhead = "none";
+  double decision_time = 0.0;
+  std::string failures;
+  std::string checkpoint;
+  std::string maintenance;
+  std::string topology;
+  std::string interference = "none";
+  std::string bandwidth;
   std::string speed;
   double elastic = 1.0;
   double speed_up = 1.0;
@@ -163,6 +170,8 @@ inline mara::Status validate(const SimulateOptions& options) {
     return detail::bad_option("elastic", "must be from 1 to 1000", format_exact(options.elastic));
   if (!(options.speed_up > 0.0 && options.speed_up <= 1.0))
     return detail::bad_option("speed-up", "must be above 0 and at most 1", format_exact(options.speed_up));
+  if (!(options.decision_time >= 0.0 && options.decision_time <= 1e9))
+    return detail::bad_option("decision-time", "must be from 0 to 1e9", format_exact(options.decision_time));
   if (options.limit < 0)
     return detail::bad_option("limit", "must be at least 0", std::to_string(options.limit));
   if (options.intervals && options.out.empty())
@@ -313,8 +322,9 @@ struct mara::Descriptions<lab::SimulateOptions> {
        "where the run times of a muri trace come from: logged or iterations (as in Muri's simulator)",
        "logged|iterations"},
       {"cluster",
-       "nodes x devices per node, such as 8x8 or v100:8x8,p100:4x4:16c64G: an optional type and ':' before, "
-       "cores and memory of a node behind; or @FILE with a node list of openb",
+       "nodes x devices per node, such as 8x8 or v100:8x8,p100:4x4:16c64G/2: an optional type and ':' "
+       "before; cores and memory of a node, and '/' with the nodes of a rack, behind; or @FILE with a node "
+       "list of openb",
        "SPEC"},
       {"policy",
        "policies to run, separated by commas: fcfs, fcfs-strict, sjf, ljf, srtf, srsf, las, las-exact, "
@@ -336,6 +346,40 @@ struct mara::Descriptions<lab::SimulateOptions> {
        "what starting and moving costs: none, muri (Muri's table by model), or seconds of a first start, a "
        "resumption and a move as fixed:START,RESUME,MIGRATE",
        "MODEL"},
+      {"decision_time",
+       "seconds that a decision takes: every start, resumption and move holds its devices for so long "
+       "before the work begins, on top of --overhead"},
+      {"failures",
+       "nodes fail at random, each by itself: mean seconds from a repair to the next failure and mean "
+       "seconds to repair (both exponential, from --seed), such as 864000,3600; the first failure counts "
+       "from the first submission. What runs on a node that fails waits again. Empty: none",
+       "MTBF,MTTR"},
+      {"checkpoint",
+       "seconds of work after which a job saves it, which takes no time: a failure loses what came after "
+       "the last save; or never: all since the job got its place. Empty: a failure loses nothing",
+       "SECONDS"},
+      {"maintenance",
+       "nodes are taken down as planned, in seconds: the first node FIRST after the first submission, for "
+       "LENGTH, again EVERY so long (0: once), each next node STAGGER later. What runs there is preempted "
+       "and loses nothing. Empty: none",
+       "FIRST,LENGTH[,EVERY[,STAGGER]]"},
+      {"topology",
+       "speed (1: as fast) of a job whose devices are in different NUMA domains, nodes or racks, by the "
+       "farthest, such as node=0.9,rack=0.7 or domains=2,numa=0.95; domains: NUMA domains of each node; "
+       "racks: see --cluster. Empty: distance costs nothing",
+       "WHERE=X,..."},
+      {"interference",
+       "what jobs cost each other. none; sharing: jobs on shares of one device take turns, and one that is "
+       "alone has all of it; sharing:QUANTUM,SWITCH: turns of QUANTUM seconds, with SWITCH seconds lost at "
+       "each change; measured: such jobs go at the speed of their pair in --throughputs (half, if it is not "
+       "there); bandwidth:MODEL=X[/Y],...: a job of that model (*: of any other) needs X GB/s of the memory "
+       "of each of its devices and Y GB/s of the node's PCIe for it, and jobs slow down where that is more "
+       "than the --bandwidth",
+       "MODEL"},
+      {"bandwidth",
+       "GB/s of memory of a device of each type, and of a node's PCIe, for --interference bandwidth, such as "
+       "v100=900,pcie=32; what is not said bounds nobody",
+       "TYPE=X,..."},
       {"speed", "speeds of device types for every job, such as v100=1,p100=0.5; the others have 1",
        "TYPE=X,..."},
       {"elastic",
@@ -354,9 +398,8 @@ struct mara::Descriptions<lab::SimulateOptions> {
       {"threads", "threads to use, a policy each; 0: one per processor"},
       {"intervals", "also write intervals.csv: which job held which devices from when to when"},
       {"out",
-       "folder for jobs.csv, summary.json and figures (SVG); files of the same names are replaced, others "
-       "stay. "
-       "Empty: the table alone",
+       "folder for jobs.csv, summary.json and figures (SVG); those of an earlier run are replaced or "
+       "removed, other files stay. Empty: the table alone",
        "DIR"},
       {"json", "print the summary as one JSON object on stdout instead of the table"},
   });
@@ -377,6 +420,7 @@ BOOST_HANA_ADAPT_STRUCT(lab::TuneOptions, trace, format, model, cluster, load, i
                         threads, expert, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::TraceOptions, file, format, throughputs, fit, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::SimulateOptions, trace, format, throughputs, run_time, cluster, policy,
-                        placement, backfill, preempt, overhead, speed, elastic, speed_up, load, limit,
+                        placement, backfill, preempt, overhead, decision_time, failures, checkpoint,
+                        maintenance, topology, interference, bandwidth, speed, elastic, speed_up, load, limit,
                         drop_too_large, seed, threads, intervals, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::ValidateOptions, traces, golden, json);

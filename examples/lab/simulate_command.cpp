@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -61,6 +62,33 @@ Status check_folder(const std::string& folder, const std::vector<std::string>& f
     if (auto ready = check_target_file((fs::path(folder) / name).string(), "--out", ours); !ready)
       return ready;
   return {};
+}
+
+/// Removes from `folder` what an earlier run left there and this one, which writes `files`, does not replace:
+/// by the names that such files have, and only where they begin as those do. Without an earlier summary the
+/// folder is somebody else's.
+Status remove_earlier(const fs::path& folder, const std::vector<std::string>& files) {
+  const auto holds = [&](const std::string& name, const char* mark) {
+    return head_of((folder / name).string()).find(mark) != std::string::npos;
+  };
+  if (!holds("summary.json", "\"mara-simulation\"")) return {};
+  std::error_code code;
+  std::vector<std::string> earlier;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    if (!fs::is_regular_file(entry->symlink_status(ignored)) ||
+        std::find(files.begin(), files.end(), name) != files.end())
+      continue;
+    if ((name == "intervals.csv" && holds(name, "policy,sequence,job,")) ||
+        (is_simulation_figure(name) && holds(name, "GNUPLOT")))
+      earlier.push_back(name);
+  }
+  for (const std::string& name : earlier)
+    if (!code) fs::remove(folder / name, code);
+  if (!code) return {};
+  return Error{ErrorCode::kIo, "--out: " + folder.string() +
+                                   ": files of an earlier run cannot be removed: " + code.message()};
 }
 
 /// The lines of all policies, which stand in files of their own, as one file with a header.
@@ -138,22 +166,23 @@ Status write_results(const SimulateOptions& options, const SimulationInput& inpu
     for (std::size_t i = 0; i < runs.size(); ++i) paths.push_back(scratch / (name + std::to_string(i)));
     return paths;
   };
-  if (auto done = join_parts(folder / "jobs.csv", mara::kPlatformJobColumns, parts("jobs")); !done)
-    return done;
-  files.push_back("jobs.csv");
-  if (options.intervals) {
-    if (auto done = join_parts(folder / "intervals.csv", mara::kPlatformIntervalColumns, parts("intervals"));
-        !done)
-      return done;
-    files.push_back("intervals.csv");
-  }
+  files = {"jobs.csv"};
+  if (options.intervals) files.push_back("intervals.csv");
   if (figures) {
-    if (auto drawn = draw_simulation(input, runs, folder); !drawn) return drawn;
     std::vector<std::string> names;
     for (const PolicyRun& run : runs) names.push_back(run.name);
     for (const std::string& figure : simulation_figures(names)) files.push_back(figure);
   }
   files.push_back("summary.json");
+  if (auto removed = remove_earlier(folder, files); !removed) return removed;
+  if (auto done = join_parts(folder / "jobs.csv", mara::kPlatformJobColumns, parts("jobs")); !done)
+    return done;
+  if (options.intervals)
+    if (auto done = join_parts(folder / "intervals.csv", mara::kPlatformIntervalColumns, parts("intervals"));
+        !done)
+      return done;
+  if (figures)
+    if (auto drawn = draw_simulation(input, runs, folder); !drawn) return drawn;
   const std::string text = simulation_json(options, input, runs, files)
                                .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return mara::write_file(folder / "summary.json", text, "\n");
@@ -176,7 +205,7 @@ void print_text(const SimulateOptions& options, const SimulationInput& input,
     std::printf("bound: no scheduler has a mean JCT below %s\n",
                 format_duration(input.lower_bound_s).c_str());
   for (const std::string& note : input.notes) std::printf("note: %s\n", note.c_str());
-  std::printf("\n%s", render_simulation_table(input, runs).c_str());
+  std::printf("\n%s", render_simulation_table(options, input, runs).c_str());
   bool blank = false;
   for (const std::string& file : files) {
     if (!std::exchange(blank, true)) std::printf("\n");

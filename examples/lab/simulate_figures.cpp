@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "figure_style.hpp"
@@ -185,6 +186,19 @@ std::vector<std::string> simulation_figures(const std::vector<std::string>& poli
   std::vector<std::string> files = {"jct_cdf.svg", "utilisation.svg"};
   for (const std::string& policy : policies) files.push_back("timeline_" + file_part(policy) + ".svg");
   return files;
+}
+
+bool is_simulation_figure(const std::string& name) {
+  constexpr std::string_view kBegin = "timeline_", kEnd = ".svg";
+  if (name == "jct_cdf.svg" || name == "utilisation.svg") return true;
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() < kBegin.size() + kEnd.size())
+    return false;
+  const std::string part = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  // A policy's name, and what backfilling and preemption add to it.
+  return std::any_of(policies().begin(), policies().end(), [&](const Policy& policy) {
+    const std::string known = file_part(std::string(policy.name));
+    return part.starts_with(known) && (part.size() == known.size() || part[known.size()] == '-');
+  });
 }
 
 mara::Status draw_simulation(const SimulationInput& input, const std::vector<PolicyRun>& runs,

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "mara/cluster/platform_text.hpp"
@@ -14,26 +16,22 @@
 #include "mara/workload/gavel_throughputs.hpp"
 #include "mara/workload/read_openb_nodes.hpp"
 #include "simulate.hpp"
+#include "simulate_option_text.hpp"
 
 namespace lab {
 namespace {
 
 using namespace mara;  // NOLINT
 
-Error at_option(const char* option, const Error& error) {
-  return Error{error.code, "--" + std::string(option) + ": " + error.message};
-}
-
-/// The parts between commas.
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (bool more = !text.empty(); more;) {
-    const std::size_t comma = text.find(',');
-    parts.push_back(text.substr(0, comma));
-    more = comma != std::string_view::npos;
-    if (more) text.remove_prefix(comma + 1);
-  }
-  return parts;
+/// Whether a file that an option names can be read to its end: what is there is a file or a pipe. What is not
+/// there, or is a folder, the reader tells. Errors (kIo) name option and path.
+Status check_source(const char* option, const std::string& path) {
+  std::error_code code;
+  const auto status = std::filesystem::status(path, code);
+  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status) ||
+      std::filesystem::is_regular_file(status) || std::filesystem::is_fifo(status))
+    return {};
+  return at_option(option, Error{ErrorCode::kIo, path + ": is neither a file nor a pipe"});
 }
 
 /// A platform with the nodes of an openb list, in its order; device types fastest first.
@@ -71,42 +69,17 @@ Result<Platform> read_openb_platform(const std::string& path) {
 }
 
 Result<Platform> read_platform(const std::string& spec) {
+  if (spec[0] == '@')
+    if (auto readable = check_source("cluster", spec.substr(1)); !readable) return readable.error();
   auto platform = spec[0] == '@' ? read_openb_platform(spec.substr(1)) : parse_platform(spec);
   if (!platform) return at_option("cluster", platform.error());
   return platform;
 }
 
-Error bad_overhead(const std::string& text) {
-  return Error{ErrorCode::kInvalidArgument,
-               "--overhead: must be none, muri or fixed:START,RESUME,MIGRATE (seconds), got '" + text + "'"};
-}
-
-Result<AnyOverhead> make_overhead(const std::string& text, const RigidJobs& jobs) {
-  if (text == "none") return AnyOverhead(FixedOverhead{});
-  if (text == "muri") {
-    auto muri = MuriOverhead::make(jobs.models);
-    if (!muri) return at_option("overhead", muri.error());
-    for (const Job& job : jobs.jobs)
-      if (job.profile < 0)
-        return Error{ErrorCode::kInvalidArgument, "--overhead: muri needs the model of every job, and job " +
-                                                      std::to_string(job.id) + " has none"};
-    return AnyOverhead(std::move(*muri));
-  }
-  if (!text.starts_with("fixed:")) return bad_overhead(text);
-  std::vector<double> seconds;
-  for (const std::string_view part : split(std::string_view(text).substr(6))) {
-    const auto number = parse_double(part, "");
-    if (!number || *number < 0.0 || *number > 1e9) return bad_overhead(text);
-    seconds.push_back(*number);
-  }
-  if (seconds.size() != 3) return bad_overhead(text);
-  return AnyOverhead(FixedOverhead{seconds[0], seconds[1], seconds[2], 0.0});
-}
-
 /// Speeds by type from "v100=1,p100=0.5".
 Result<std::vector<double>> parse_speeds(const std::string& text, const Platform& platform) {
   std::vector<double> speeds(platform.types.size(), 1.0);
-  for (const std::string_view part : split(text)) {
+  for (const std::string_view part : split_at_commas(text)) {
     const auto bad = [&](const std::string& what) {
       return Error{ErrorCode::kInvalidArgument, "--speed: " + what + ", got '" + std::string(part) + "'"};
     };
@@ -140,6 +113,7 @@ Status set_load(Trace& trace, double gpus, double load) {
 /// The table of --throughputs; nothing when it is not given.
 Result<std::optional<GavelThroughputs>> read_throughputs(const SimulateOptions& options) {
   if (options.throughputs.empty()) return std::optional<GavelThroughputs>{};
+  if (auto readable = check_source("throughputs", options.throughputs); !readable) return readable.error();
   const auto measured = read_text_file_or_gzip(options.throughputs);
   if (!measured) return at_option("throughputs", measured.error());
   auto parsed = parse_gavel_throughputs(*measured, options.throughputs);
@@ -149,6 +123,7 @@ Result<std::optional<GavelThroughputs>> read_throughputs(const SimulateOptions& 
 
 Result<Trace> read_trace(const SimulateOptions& options, const GavelThroughputs* throughputs,
                          TraceFormat& format) {
+  if (auto readable = check_source("trace", options.trace); !readable) return readable.error();
   auto text = read_text_file_or_gzip(options.trace);
   if (!text) return at_option("trace", text.error());
   const auto found = options.format ? Result<TraceFormat>(*options.format) : guess_trace_format(*text);
@@ -188,6 +163,12 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
   input.platform = std::move(*platform);
   auto speeds = parse_speeds(options.speed, input.platform);
   if (!speeds) return speeds.error();
+  auto network = make_network(options, input.platform);
+  if (!network) return network.error();
+  input.network = *network;
+  const auto checkpoint = parse_checkpoint(options);
+  if (!checkpoint) return checkpoint.error();
+  input.checkpoint_interval_s = *checkpoint;
   const auto table = read_throughputs(options);
   if (!table) return table.error();
   const GavelThroughputs* throughputs = *table ? &**table : nullptr;
@@ -236,9 +217,22 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
   // Elastic rules may give a job less than it asks for, too.
   const auto bound = mean_jct_lower_bound(input.platform, input.jobs.jobs, SizeFreedom::kElastic);
   if (bound && bound->impossible == 0 && bound->mean_s() > 0.0) input.lower_bound_s = bound->mean_s();
-  auto overhead = make_overhead(options.overhead, input.jobs);
+  auto overhead = make_overhead(options, input.jobs);
   if (!overhead) return overhead.error();
   input.overhead = std::move(*overhead);
+  auto outages = make_outages(options, input.platform, input.jobs);
+  if (!outages) return outages.error();
+  input.outages = std::move(*outages);
+  auto interference = make_interference(options, input.jobs, throughputs, input.platform, input.notes);
+  if (!interference) return interference.error();
+  input.interference = std::move(*interference);
+  // Alone on a device, a job then runs as fast as on a whole one, and measured pairs add up to more than it.
+  if (options.interference == "measured" ||
+      (options.interference.starts_with("sharing") && options.speed_up != 1.0)) {
+    input.lower_bound_s.reset();
+    input.notes.push_back("no bound: it takes jobs to run at the speed of their share, and --interference " +
+                          options.interference + " lets them run faster");
+  }
 
   if (input.skipped_rows > 0)
     input.notes.push_back(std::to_string(input.skipped_rows) +
@@ -255,6 +249,12 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
                                       : !input.jobs.cpu_ignored  ? "memory"
                                                                  : "CPU and memory") +
                           " its nodes have; what jobs ask of it is ignored");
+  const auto other_rack = [&](const Node& node) { return node.rack != input.platform.nodes.front().rack; };
+  if (input.network.across_racks < 1.0 &&
+      std::none_of(input.platform.nodes.begin(), input.platform.nodes.end(), other_rack))
+    input.notes.push_back(
+        "all nodes are in one rack (NODESxDEVICES/N makes racks of N nodes): rack in "
+        "--topology has no effect");
   return input;
 }
 

@@ -103,6 +103,45 @@ ordered_json policy_json(const PolicyRun& run, const SimulationInput& input) {
           {"decisions", run.run.decisions}};
 }
 
+bool has_outages(const SimulateOptions& options) {
+  return !options.failures.empty() || !options.maintenance.empty();
+}
+
+ordered_json outages_json(const OutageEffects& outages) {
+  return {{"node_failures", outages.failures},
+          {"node_maintenances", outages.maintenances},
+          {"down_share", number(outages.down_share)},
+          {"restarts", outages.restarts},
+          {"restarts_per_job", number(outages.restarts_per_job)},
+          {"lost_gpu_hours", outages.lost_gpu_hours}};
+}
+
+/// The options of a run; those that are off by default and were not given are not there.
+ordered_json options_json(const SimulateOptions& options) {
+  const auto choice = [](const auto& value) {
+    return value ? ordered_json(std::string(mara::enum_name(*value))) : ordered_json(nullptr);
+  };
+  ordered_json json = {{"placement", options.placement},
+                       {"backfill", choice(options.backfill)},
+                       {"preempt", choice(options.preempt)},
+                       {"overhead", options.overhead},
+                       {"speed", options.speed},
+                       {"elastic", options.elastic},
+                       {"speed_up", options.speed_up},
+                       {"load", number(options.load)},
+                       {"limit", options.limit},
+                       {"run_time", std::string(mara::enum_name(options.run_time))},
+                       {"seed", options.seed}};
+  if (options.decision_time > 0.0) json["decision_time_s"] = options.decision_time;
+  if (!options.failures.empty()) json["failures"] = options.failures;
+  if (!options.checkpoint.empty()) json["checkpoint"] = options.checkpoint;
+  if (!options.maintenance.empty()) json["maintenance"] = options.maintenance;
+  if (!options.topology.empty()) json["topology"] = options.topology;
+  if (options.interference != "none") json["interference"] = options.interference;
+  if (!options.bandwidth.empty()) json["bandwidth"] = options.bandwidth;
+  return json;
+}
+
 ordered_json platform_json(const SimulateOptions& options, const SimulationInput& input) {
   ordered_json types = ordered_json::array();
   for (std::size_t t = 0; t < input.platform.types.size(); ++t) {
@@ -128,7 +167,8 @@ struct Column {
 
 }  // namespace
 
-std::string render_simulation_table(const SimulationInput& input, const std::vector<PolicyRun>& runs) {
+std::string render_simulation_table(const SimulateOptions& options, const SimulationInput& input,
+                                    const std::vector<PolicyRun>& runs) {
   double longest = 0.0;
   bool deadlines = false, left = false, rejected = false, moved = false;
   for (const PolicyRun& run : runs) {
@@ -166,6 +206,20 @@ std::string render_simulation_table(const SimulationInput& input, const std::vec
     columns.push_back(
         {"moves", [](const PolicyRun& r) { return format_three(r.metrics.migrations_per_job); }});
   }
+  if (has_outages(options)) {
+    columns.push_back(
+        {"failures", [](const PolicyRun& r) { return format_three(r.metrics.failures_per_job); }});
+    columns.push_back(
+        {"restarts", [](const PolicyRun& r) { return format_three(r.outages.restarts_per_job); }});
+    columns.push_back(
+        {"lost, GPU-h", [](const PolicyRun& r) { return format_three(r.outages.lost_gpu_hours); }});
+    columns.push_back({"down", [](const PolicyRun& r) { return format_fixed(r.outages.down_share, 3); }});
+  }
+  if (options.decision_time > 0.0)
+    columns.push_back(
+        {"overhead", [](const PolicyRun& r) { return format_fixed(r.metrics.overhead_share, 3); }});
+  if (has_outages(options) || options.decision_time > 0.0)
+    columns.push_back({"goodput", [](const PolicyRun& r) { return format_fixed(r.metrics.goodput, 3); }});
   if (deadlines)
     columns.push_back(
         {"late", [](const PolicyRun& r) { return format_fixed(r.metrics.deadline_miss_rate, 3); }});
@@ -199,13 +253,11 @@ ordered_json simulation_json(const SimulateOptions& options, const SimulationInp
   ordered_json policies = ordered_json::array(), timing = ordered_json::object();
   for (const PolicyRun& run : runs) {
     policies.push_back(policy_json(run, input));
+    if (has_outages(options)) policies.back()["outages"] = outages_json(run.outages);
     timing[run.name] = {
         {"seconds", run.seconds},
         {"events_per_s", run.seconds > 0.0 ? static_cast<double>(run.run.job_events) / run.seconds : 0.0}};
   }
-  const auto choice = [](const auto& value) {
-    return value ? ordered_json(std::string(mara::enum_name(*value))) : ordered_json(nullptr);
-  };
   return {{"format", "mara-simulation"},
           {"version", 1},
           {"trace",
@@ -217,18 +269,7 @@ ordered_json simulation_json(const SimulateOptions& options, const SimulationInp
             {"load", input.load},
             {"lower_bound_mean_jct_s", number(input.lower_bound_s)}}},
           {"cluster", platform_json(options, input)},
-          {"options",
-           {{"placement", options.placement},
-            {"backfill", choice(options.backfill)},
-            {"preempt", choice(options.preempt)},
-            {"overhead", options.overhead},
-            {"speed", options.speed},
-            {"elastic", options.elastic},
-            {"speed_up", options.speed_up},
-            {"load", number(options.load)},
-            {"limit", options.limit},
-            {"run_time", std::string(mara::enum_name(options.run_time))},
-            {"seed", options.seed}}},
+          {"options", options_json(options)},
           {"policies", policies},
           {"notes", input.notes},
           {"files", files},

@@ -52,6 +52,22 @@ done
 refused "--iterations 0" "--iterations: .*got 0" tune --trace good.csv --iterations 0
 refused "--population 3" "--population: .*got 3" tune --trace good.csv --population 3
 
+# simulate: nodes that fail, distance, neighbours, decisions that take time.
+sim() { # sim OPTION VALUE PATTERN
+  refused "simulate $1 '$2'" "^mara-lab simulate: .*$1: .*$3" simulate --trace good.csv --cluster 8x8 "$1=$2"
+}
+sim --failures day,hour "MTBF,MTTR .*got 'day,hour'"
+sim --failures 86400 "got '86400'"
+sim --failures -1,5 "got '-1,5'"
+sim --checkpoint 600 "means nothing without --failures, got '600'"
+sim --maintenance 0,0 "LENGTH above 0.*got '0,0'"
+sim --topology node=2 "at most 1.*got 'node=2'"
+sim --interference loud "must be none, sharing, .*got 'loud'"
+sim --interference measured "needs a table of pairs, --throughputs, got 'measured'"
+sim --bandwidth gpu=900 "without --interference.*got 'gpu=900'"
+sim --decision-time -1 "must be from 0 to 1e9, got -1"
+sim --decision-time soon "got 'soon'"
+
 refused "--trace with --model" "--model: cannot be combined with --trace, got 'm.json'" \
   compare --trace good.csv --model m.json
 refused "unknown option" "^mara-lab compare: .*--colour" compare --trace good.csv --colour red

@@ -132,6 +132,158 @@ expect "elastic: JSON" awk -f "$here/json.awk" seen/out > seen/flat
 expect "elastic: faster" awk 'BEGIN { exit !('"$(value '.policies[0].jct_s.mean')"' < 15) }'
 accepted "repack" simulate --trace small.csv --cluster 1x2 --policy srtf,fcfs --preempt repack --json
 
+# Failures: what they lose, and that a seed decides them.
+cat > work/long.csv << 'END'
+id,submit,duration,gpus
+0,1000,5000,2
+1,1000,5000,2
+2,1000,3000,1
+3,2000,800,1
+END
+failing="simulate --trace long.csv --cluster 3x2 --policy fcfs,srtf --failures 2000,300"
+lost() { # lost FOLDER MOST: no job of the folder lost more than that at each failure; prints the sum
+  awk -F, -v most="$2" '
+    NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
+    { sum += $at["lost"]; if ($at["lost"] > most * $at["failures"] + 1e-9) bad = 1 }
+    END { printf "%.17g\n", sum; exit bad }' "work/$1/jobs.csv"
+}
+for save in 100 700 never; do
+  accepted "checkpoint $save" $failing --checkpoint $save --out "save-$save" --json
+  expect "checkpoint $save: JSON" awk -f "$here/json.awk" seen/out > "seen/flat-$save"
+done
+accepted "nothing lost" $failing --out save-0 --json
+expect "nothing lost: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+expect "nodes fail" test "$(value '.policies[0].outages.node_failures')" -gt 3
+expect "jobs fail" test "$(value '.policies[0].failures')" -gt 0
+is "all restarts follow a failure" "$(value '.policies[0].outages.restarts')" "$(value '.policies[0].failures')"
+is "nothing is lost without --checkpoint" "$(value '.policies[0].outages.lost_gpu_hours')" 0.0
+is "the option is told" "$(value '.options.failures')" '"2000,300"'
+expect "nodes are down" awk 'BEGIN { x = '"$(value '.policies[0].outages.down_share')"'; exit !(x > 0.01 && x < 0.5) }'
+expect "at most 0 s a failure" lost save-0 0 > seen/lost
+expect "at most 100 s a failure" lost save-100 100 > seen/lost-100
+expect "at most 700 s a failure" lost save-700 700 > seen/lost-700
+expect "without checkpoints all" lost save-never 1e9 > seen/lost-never
+expect "fewer checkpoints lose more" awk 'BEGIN { exit !(0 < '"$(cat seen/lost-100)"' && '"$(cat seen/lost-100)"' < '"$(cat seen/lost-700)"' && '"$(cat seen/lost-700)"' < '"$(cat seen/lost-never)"') }'
+cp seen/flat-never seen/flat
+expect "lost work is no goodput" awk 'BEGIN { x = '"$(value '.policies[0].goodput')"' * '"$(value '.policies[0].gpu_hours')"' + '"$(value '.policies[0].outages.lost_gpu_hours')"' - '"$(value '.policies[0].gpu_hours')"'
+  exit !(x < 1e-9 && x > -1e-9) }'
+accepted "failures once more" $failing --checkpoint 700 --out once-more --threads 1
+expect "a seed decides" cmp work/save-700/jobs.csv work/once-more/jobs.csv
+for column in failures restarts "lost, GPU-h" down goodput; do
+  expect "table: $column" grep -q " $column" seen/out
+done
+accepted "another seed" $failing --checkpoint 700 --out once-more --seed 2
+expect "another seed, other failures" sh -c '! cmp -s work/save-700/jobs.csv work/once-more/jobs.csv'
+# More failures than jobs can stand: the run ends all the same, and says so.
+accepted "failures without end" simulate --trace long.csv --cluster 3x2 --policy fcfs --failures 100,1 --checkpoint never
+expect "failures without end: said" grep -q "^note: fcfs: the run went on after the last outage" seen/out
+
+# Maintenance: node 0 down in [1100, 1400), node 1 in [2100, 2400); the jobs are preempted and lose nothing.
+out=planned
+printf 'id,submit,duration,gpus\n0,1000,500,1\n1,1000,1500,1\n' > work/planned.csv
+accepted "maintenance" simulate --trace planned.csv --cluster 2x1 --policy fcfs --maintenance 100,300,0,1000 --out planned --json
+expect "maintenance: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+is "maintenance: job 0 waits for its node" "$(field fcfs end 0)" 1800
+is "maintenance: job 1 moves to the other" "$(field fcfs end 1)" 2500
+is "maintenance: both were preempted" "$(value '.policies[0].preemptions')" 2
+is "maintenance: they went on" "$(value '.policies[0].outages.restarts')" 2
+is "maintenance: planned once a node" "$(value '.policies[0].outages.node_maintenances')" 2
+is "maintenance: no failure" "$(value '.policies[0].outages.node_failures')" 0
+is "maintenance: 600 of 3000 s" "$(value '.policies[0].outages.down_share')" 0.2
+accepted "maintenance again and again" simulate --trace planned.csv --cluster 1x2 --policy fcfs --maintenance 100,100,400 --out planned --json
+# Down in [1100, 1200), [1500, 1600), [1900, 2000), [2300, 2400), [2700, 2800).
+is "maintenance: 1500 s of work in 300 s at a time" "$(field fcfs end 1)" 3000
+
+# Distance: 100 s on nodes of two racks, of one rack, and on one node with two NUMA domains.
+out=far
+printf 'id,submit,duration,gpus\n0,0,100,8\n1,200,100,4\n2,400,100,2\n3,600,100,1\n' > work/far.csv
+accepted "topology" simulate --trace far.csv --cluster 4x2/2 --policy fcfs --topology numa=0.8,node=0.5,rack=0.25,domains=2 --out far
+is "topology: two racks" "$(field fcfs end 0)" 400
+out=near
+accepted "topology" simulate --trace far.csv --cluster 4x2/2 --policy fcfs --topology numa=0.8,node=0.5,domains=2 --out near --json
+is "topology: two racks, but their distance is free" "$(field fcfs end 0)" 100
+is "topology: two nodes" "$(field fcfs end 1)" 400
+is "topology: two domains" "$(field fcfs end 2)" 525
+is "topology: one device" "$(field fcfs end 3)" 700
+accepted "topology: one rack" simulate --trace far.csv --cluster 4x2 --policy fcfs --topology rack=0.5
+expect "topology: one rack is told" grep -q "^note: all nodes are in one rack" seen/out
+
+# Neighbours: two jobs on halves of one device, then one of them alone.
+out=halves
+printf 'id,submit,duration,gpus,model\n0,0,100,0.5,one\n1,0,300,0.5,two\n' > work/halves.csv
+accepted "no interference" simulate --trace halves.csv --cluster v100:1x1 --policy fcfs --out halves
+is "no interference: as the trace has it" "$(field fcfs end 0) $(field fcfs end 1)" "100 300"
+accepted "sharing" simulate --trace halves.csv --cluster v100:1x1 --policy fcfs --interference sharing --out halves
+# Job 1 has 200 s of its half left at 100: 100 s on the whole device.
+is "sharing: alone it has the device" "$(field fcfs end 0) $(field fcfs end 1)" "100 200"
+accepted "sharing with changes" simulate --trace halves.csv --cluster v100:1x1 --policy fcfs --interference sharing:3,1 --out halves
+expect "sharing: changes cost a quarter" awk 'BEGIN { x = '"$(field fcfs end 0)"' - 400 / 3; exit !(x < 1e-9 && x > -1e-9) }'
+accepted "bandwidth" simulate --trace halves.csv --cluster v100:1x1 --policy fcfs --out halves \
+  --interference 'bandwidth:one=600,*=600/1' --bandwidth v100=900,pcie=32
+expect "bandwidth: 1200 of 900 GB/s" awk 'BEGIN { x = '"$(field fcfs end 0)"' - 400 / 3; exit !(x < 1e-9 && x > -1e-9) }'
+expect "bandwidth: alone at full speed" awk 'BEGIN { x = '"$(field fcfs end 1)"' - 1000 / 3; exit !(x < 1e-9 && x > -1e-9) }'
+accepted "PCIe" simulate --trace far.csv --cluster 1x8 --policy fcfs --interference sharing
+expect "whole devices are not shared" grep -q "^note: every job asks for whole devices" seen/out
+cat > work/pairs.json << 'END'
+{"v100": {"('one', 1)": {"null": 10.0, "('two', 1)": [5.0, 2.0]}, "('two', 1)": {"null": 4.0, "('one', 1)": [2.0, 5.0]}}}
+END
+accepted "measured" simulate --trace halves.csv --cluster v100:1x1 --policy fcfs --out halves --throughputs pairs.json \
+  --interference measured --json
+expect "measured: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+# Each at half of its speed on the whole device, so at its speed on the half; then job 1 alone.
+is "measured: as the pair" "$(field fcfs end 0) $(field fcfs end 1)" "100 200"
+is "measured: no bound" "$(value '.trace.lower_bound_mean_jct_s')" null
+sed 's/5.0, 2.0/8.0, 1.0/; s/2.0, 5.0/1.0, 8.0/' work/pairs.json > work/uneven.json
+accepted "measured unevenly" simulate --trace halves.csv --cluster v100:1x1 --policy fcfs --out halves \
+  --throughputs uneven.json --interference measured
+# Job 0 at 1.6, job 1 at 0.5 of the half: 62.5 s, then 300 - 31.25 = 268.75 at 2.
+is "measured: each its own" "$(field fcfs end 0) $(field fcfs end 1)" "62.5 196.875"
+sed 's/,two/,three/' work/halves.csv > work/unknown.csv
+accepted "measured, unknown model" simulate --trace unknown.csv --cluster v100:1x1 --policy fcfs --throughputs pairs.json --interference measured
+expect "an unknown model is told" grep -q "^note: 1 job on a share of a device" seen/out
+
+# The time of decisions: each start waits, with the costs of --overhead on top.
+out=slow
+accepted "decision time" simulate --trace s10.csv --cluster 10x1 --policy fcfs-strict --decision-time 2 --overhead fixed:1,0,0 --out slow --json
+expect "decision time: JSON" awk -f "$here/json.awk" seen/out > seen/flat
+is "decision time: R ends later" "$(field fcfs-strict end 0)" 103
+is "decision time: held, not worked" "$(field fcfs-strict overhead 0)" 3
+is "decision time: told" "$(value '.options.decision_time_s')" 2.0
+# Nothing of all this is said when it is off.
+accepted "plain" simulate --trace s10.csv --cluster 10x1 --policy fcfs --json --decision-time 0 --interference none
+for word in outages failures checkpoint maintenance topology interference bandwidth decision_time; do
+  expect "plain: no $word" sh -c "! grep '\"options\"' -A 14 seen/out | grep -q $word"
+done
+
+# Figures of an earlier run go, whatever else is in the folder stays.
+accepted "earlier run" simulate --trace s10.csv --cluster 10x1 --policy fcfs,sjf --backfill easy --intervals --out again
+expect "earlier run: figure" test -s work/again/timeline_sjf-easy.svg
+echo '<svg>mine, not GNUPLOT of a policy</svg>' > work/again/timeline_mine.svg
+echo 'mine' > work/again/timeline_srtf.svg
+echo 'mine' > work/again/notes.txt
+mkdir work/again/timeline_las.svg
+accepted "later run" simulate --trace s10.csv --cluster 10x1 --policy fcfs --out again
+is "later run: files" "$(ls work/again | tr '\n' ' ')" \
+  "jct_cdf.svg jobs.csv notes.txt summary.json timeline_fcfs.svg timeline_las.svg timeline_mine.svg timeline_srtf.svg utilisation.svg "
+# A folder without a summary is not from an earlier run.
+mkdir work/foreign
+cp work/again/timeline_fcfs.svg work/foreign/timeline_sjf.svg
+accepted "foreign folder" simulate --trace s10.csv --cluster 10x1 --policy fcfs --out foreign
+expect "foreign folder: its figure stays" test -s work/foreign/timeline_sjf.svg
+
+# A pipe can be read, a device cannot.
+checks=$((checks + 1))
+(cd work && "$MARA_LAB" simulate --trace /dev/stdin --cluster 10x1 --policy fcfs < s10.csv) > seen/file 2> seen/err || fail "stdin: $(cat seen/err)"
+(cd work && cat s10.csv | "$MARA_LAB" simulate --trace /dev/stdin --cluster 10x1 --policy fcfs) > seen/out 2> seen/err || fail "pipe: $(cat seen/err)"
+expect "a pipe as a file" cmp seen/file seen/out
+if [ -c /dev/zero ]; then
+  refused "endless trace" "--trace: /dev/zero: is neither a file nor a pipe" simulate --trace /dev/zero --cluster 8x8
+  refused "endless table" "--throughputs: /dev/zero: is neither a file nor a pipe" \
+    simulate --trace small.csv --cluster 8x8 --throughputs /dev/zero
+  refused "endless nodes" "--cluster: /dev/zero: is neither a file nor a pipe" simulate --trace small.csv --cluster @/dev/zero
+fi
+refused "folder as a trace" "--trace: again: is a directory" simulate --trace again --cluster 8x8
+
 # Without gnuplot there are results, and a line that says what is missing.
 checks=$((checks + 1))
 mkdir nothing
@@ -197,6 +349,40 @@ refused "muri without models" "--overhead: muri needs the model of every job, an
 sed 's/dqn/alexnet/' work/small.csv > work/other.csv
 refused "muri with other models" "--overhead: .*model 'alexnet' is not one of vgg16" \
   simulate --trace other.csv --cluster 2x1 --overhead muri
+for value in 100 0,100 100,0 100,-1 100,x 1,2,3 nan,1 1e13,1 ,; do
+  bad "failures $value" "--failures: must be MTBF,MTTR .*got '$value'" --failures=$value
+done
+for value in 0 -1 nan often 1,2 inf; do
+  bad "checkpoint $value" "--checkpoint: must be seconds above 0, or never, got '$value'" --failures 100,1 --checkpoint=$value
+done
+bad "checkpoint alone" "--checkpoint: means nothing without --failures, got '60'" --checkpoint 60
+for value in 100 100,0 -1,5 1,x 1,2,3,4,5 nan,1; do
+  bad "maintenance $value" "--maintenance: must be FIRST,LENGTH.*got '$value'" --maintenance=$value
+done
+bad "maintenance too often" "--maintenance: EVERY must be 0 .*got '0,100,50'" --maintenance 0,100,50
+for value in near=1 node node=0 node=1.1 node=-1 node=x rack=nan domains=0 domains=1.5 domains=65 node=1/2; do
+  bad "topology $value" "--topology: must be numa=X, .*got '$value'" --topology=$value
+done
+bad "topology twice" "--topology: says 'node' twice, got 'node=0.5,node=0.6'" --topology node=0.5,node=0.6
+bad "topology without domains" "--topology: numa means nothing without domains=N.*got 'numa=0.5'" --topology numa=0.5
+for value in "''" much sharing: sharing:1 sharing:0,1 sharing:1,-1 sharing:1,x sharing:1,2,3 measured:1; do
+  bad "interference $value" "--interference: must be none, sharing, .*got '" --interference=$value
+done
+bad "bandwidth without a table" "--interference: bandwidth needs .*--bandwidth, got 'bandwidth:bert=1'" --interference bandwidth:bert=1
+for value in bert bert=x bert=-1 bert=1/ bert=1/2/3 =1; do
+  bad "need $value" "--interference: must be bandwidth:MODEL=.*got '$value'" --interference=bandwidth:$value --bandwidth pcie=32
+done
+bad "no need" "--interference: must be bandwidth:MODEL=.*got 'bandwidth:'" --interference bandwidth: --bandwidth pcie=32
+bad "unknown model" "--interference: no job of the trace has this model, got 'gpt=1'" --interference bandwidth:gpt=1 --bandwidth pcie=32
+for value in x pcie=0 gpu=-1 gpu=nan gpu=; do
+  bad "bandwidth $value" "--bandwidth: must be TYPE=X .*got '$value'" --interference bandwidth:bert=1 --bandwidth=$value
+done
+bad "bandwidth of no type" "--bandwidth: the cluster has no such type, got 't4=300'" --interference bandwidth:bert=1 --bandwidth t4=300
+bad "bandwidth alone" "--bandwidth: means nothing without --interference bandwidth:..., got 'gpu=900'" --bandwidth gpu=900
+bad "measured without a table" "--interference: measured needs a table of pairs, --throughputs, got 'measured'" --interference measured
+bad "measured on other types" "--interference: .*'gpu' is not in the table" --interference measured --throughputs pairs.json
+for value in -1 1000000001; do bad "decision time $value" "--decision-time: must be from 0 to 1e9, got $value" --decision-time=$value; done
+bad "decision time nan" "--decision-time: .*got 'nan'" --decision-time nan
 for value in x v100=1 gpu=0 gpu=-1 gpu=fast gpu=nan; do
   bad "speed $value" "--speed: .*got '$value'" --speed $value
 done
@@ -223,7 +409,8 @@ bad "unknown option" "--colour" --colour red
 # --help explains every option.
 accepted "simulate --help" simulate --help
 expect "--help: at most 100 columns" awk 'length($0) > 100 { exit 1 }' seen/out
-for option in --trace --format --throughputs --run-time --cluster --policy --placement --backfill --preempt --overhead \
+for option in --trace --format --throughputs --run-time --cluster --policy --placement --backfill --preempt --overhead --decision-time \
+  --failures --checkpoint --maintenance --topology --interference --bandwidth \
   --speed --elastic --speed-up --load --limit --drop-too-large --seed --threads --intervals --out --json; do
   expect "--help names $option" grep -Eq "^ +$option( |\$)" seen/out
 done
