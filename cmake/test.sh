@@ -1,8 +1,9 @@
 #!/bin/sh
-# sh cmake/test.sh [--preset NAME] [--unit] [options of ctest]
+# sh cmake/test.sh [--preset NAME] [--unit] [--light] [options of ctest]
 # Installs what is missing, builds everything and runs every test. The last line counts them; the exit code is 0
 # when none failed. --preset: release (default), or dev for the sanitizers. --unit: only the unit tests and those on
-# real traces, and only what they need is built.
+# real traces, and only what they need is built. --light: for one more compiler; benchmarks are compiled and not run,
+# mara-lab and the examples are optimised less.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,6 +12,7 @@ root=$(dirname "$here")
 
 preset=release
 target=all
+light=OFF
 while [ $# -gt 0 ]; do
   case $1 in
   --preset)
@@ -19,6 +21,10 @@ while [ $# -gt 0 ]; do
     ;;
   --unit)
     target=mara_unit_tests
+    shift
+    ;;
+  --light)
+    light=ON
     shift
     ;;
   *) break ;;
@@ -32,6 +38,7 @@ benchmarks=ON
 [ "$preset" != dev ] || benchmarks=OFF
 # shellcheck disable=SC2086  # MARA_CMAKE_OPTIONS is a list
 configure "$preset" -DMARA_BUILD_TESTS=ON -DMARA_BUILD_EXAMPLES=ON "-DMARA_BUILD_BENCHMARKS=$benchmarks" \
+  "-DMARA_LIGHT=$light" \
   ${MARA_CMAKE_OPTIONS:-}
 cmake --build "$build" --target "$target" --parallel "$(cores)"
 
