@@ -1,0 +1,22 @@
+#pragma once
+// All that is about games: the concept, the games that ship for tests and teaching, the checker.
+
+#include "mara/environment/any_game.hpp"
+#include "mara/environment/chain_game.hpp"
+#include "mara/environment/check_environment.hpp"
+#include "mara/environment/congestion_game.hpp"
+#include "mara/environment/cue_recall.hpp"
+#include "mara/environment/dynamic_allocation_game.hpp"
+#include "mara/environment/environment_game.hpp"
+#include "mara/environment/fixed_team.hpp"
+#include "mara/environment/game.hpp"
+#include "mara/environment/game_registry.hpp"
+#include "mara/environment/game_report.hpp"
+#include "mara/environment/identity_game.hpp"
+#include "mara/environment/linear_quadratic_team.hpp"
+#include "mara/environment/matrix_game.hpp"
+#include "mara/environment/pendulum_game.hpp"
+#include "mara/environment/quadratic_team.hpp"
+#include "mara/environment/simple_spread.hpp"
+#include "mara/environment/switch_riddle.hpp"
+#include "mara/environment/two_step_game.hpp"
