@@ -40,12 +40,12 @@ Command add_command(CLI::App& root, const char* name, const char* help, mara::St
   if (positional != nullptr) {
     const std::string option = std::string("--") + positional;
     const CLI::Option* named = app->get_option(option);
-    const std::string description = named->get_description();
+    const std::string description = named->get_description(), type = named->get_type_name();
     app->remove_option(app->get_option(option));
     mara::for_each_member(*options, [&](std::string_view member, auto& value) {
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::string>) {
         if (member == positional)
-          app->add_option(positional, value, description)->required()->type_name("FILE");
+          app->add_option(positional, value, description)->required()->type_name(type);
       }
     });
   }
@@ -87,9 +87,14 @@ int run(int argc, char** argv) {
           root, "compare",
           "Train MAPPO and flow-guided MARA, compare them with every rule on the same jobs, write a report",
           &lab::run_compare),
+      add_command(root, "evaluate", "Play a game with the best weights of a training", &lab::run_evaluate,
+                  "run"),
+      add_command(root, "games", "Train learners on games with known answers and say which they reach",
+                  &lab::run_games),
       add_command(root, "simulate", "Run policies on the jobs of a trace, on a cluster of nodes and devices",
                   &lab::run_simulate),
       add_command(root, "trace", "Summarise a trace; fit a workload model to it", &lab::run_trace, "file"),
+      add_command(root, "train", "Train a learner on a game", &lab::run_train),
       add_command(root, "tune", "Tune the parameters of the list scheduler that guides MARA", &lab::run_tune),
       add_command(root, "validate", "Compare the engine with independent simulators, job by job",
                   &lab::run_validate),

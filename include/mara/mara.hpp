@@ -1,9 +1,9 @@
 #pragma once
-// Everything that composing, training and deploying takes. Not in it, so that it compiles quickly: the
-// readers of trace files (<mara/workload/workload.hpp>), the simulation node by node
-// (<mara/simulation/platform.hpp>) and its schedulers (<mara/schedule/dispatchers.hpp>), and interop/, whose
-// adapters are included one by one. A program that only deploys an actor includes <mara/deploy/deploy.hpp>
-// instead.
+// Everything that composing, training and deploying schedulers takes. Not in it, so that it compiles quickly:
+// games and their learners (<mara/learning/learners.hpp>), the readers of trace files
+// (<mara/workload/workload.hpp>), the simulation node by node (<mara/simulation/platform.hpp>) and its
+// schedulers (<mara/schedule/dispatchers.hpp>), and interop/, whose adapters are included one by one. A
+// program that only deploys an actor includes <mara/deploy/deploy.hpp> instead.
 
 // In the order of the floors:
 // clang-format off

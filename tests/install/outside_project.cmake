@@ -17,7 +17,8 @@ endfunction()
 
 string(REPLACE "|" ":" prefixes "${PREFIX_PATH}")
 set(ENV{CMAKE_PREFIX_PATH} "${WORK}/prefix:${prefixes}:$ENV{CMAKE_PREFIX_PATH}")
-set(arguments "-DMARA_ROOT=${ROOT}" -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${COMPILER}"
+set(arguments "-DMARA_ROOT=${ROOT}" -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"
+              "-DCMAKE_CXX_COMPILER=${COMPILER}"
               "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}")
 run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${source}" -B "${build}" ${arguments})
 run("${CMAKE_COMMAND}" --build "${build}" --config Release)
