@@ -324,7 +324,8 @@ struct mara::Descriptions<lab::SimulateOptions> {
       {"cluster",
        "nodes x devices per node, such as 8x8 or v100:8x8,p100:4x4:16c64G/2: an optional type and ':' "
        "before; cores and memory of a node, and '/' with the nodes of a rack, behind; or @FILE with a node "
-       "list of openb",
+       "list of openb; a100%mig:2x4 gives devices whole or in MIG slices, which jobs of the csv format ask "
+       "for with mig_profile",
        "SPEC"},
       {"policy",
        "policies to run, separated by commas: fcfs, fcfs-strict, sjf, ljf, srtf, srsf, las, las-exact, "

@@ -13,16 +13,12 @@
 #include "mara/core/random.hpp"
 #include "mara/environment/matrix_game.hpp"
 #include "mara/learning/q_learning.hpp"
+#include "sanitized.hpp"
 
 namespace mara::test {
 
 /// Seeds of a learning test; one under sanitizers, which are slow and look for other faults. The longest
 /// tests are left out there: shorter ones pass through the same code.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 inline constexpr std::uint64_t kSeeds = kSanitized ? 1 : 5;
 
 /// Three slots whose agents come and go: an agent leaves with probability .3 after a step, an empty slot is

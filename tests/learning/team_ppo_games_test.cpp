@@ -14,6 +14,7 @@
 #include "mara/environment/matrix_game.hpp"
 #include "mara/environment/quadratic_team.hpp"
 #include "mara/environment/two_step_game.hpp"
+#include "sanitized.hpp"
 
 using namespace mara;
 using namespace mara::test;
@@ -23,6 +24,7 @@ constexpr std::uint64_t kSeeds = 5;
 }
 
 TEST_CASE("team ppo: the two-step game is won by way of 2B", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   const GameMaker make = same_game(TwoStepGame());
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     auto config = small_config<TeamMappoTrainer>();
@@ -37,6 +39,7 @@ TEST_CASE("team ppo: the two-step game is won by way of 2B", "[team_ppo][games]"
 }
 
 TEST_CASE("team ppo: the allocation game, multi-agent and independent", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   const GameMaker make = same_game(MatrixGame::allocation_game());
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     CAPTURE(seed);
@@ -60,6 +63,7 @@ TEST_CASE("team ppo: the allocation game, multi-agent and independent", "[team_p
 }
 
 TEST_CASE("team ppo: one agent alone decides for all in the allocation game", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   const GameMaker make = [](int) {
     auto joint = JointGame::create(AnyGame(MatrixGame::allocation_game()), JointAction::kHeads);
     return AnyGame(std::move(joint.value()));
@@ -75,6 +79,7 @@ TEST_CASE("team ppo: one agent alone decides for all in the allocation game", "[
 }
 
 TEST_CASE("team ppo: dynamic allocation within 1 % of the best values", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   using Game = DynamicAllocationGame;
   const GameMaker make = same_game(Game());
   const Game::Values best = Game::optimal_values();
@@ -106,6 +111,7 @@ TEST_CASE("team ppo: dynamic allocation within 1 % of the best values", "[team_p
 }
 
 TEST_CASE("team ppo: the quadratic team with numbers", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   const GameMaker make = same_game(QuadraticTeam());
   for (const BoxKind kind : {BoxKind::kGaussian, BoxKind::kTanhGaussian})
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -128,6 +134,7 @@ TEST_CASE("team ppo: the quadratic team with numbers", "[team_ppo][games]") {
 }
 
 TEST_CASE("team ppo: the linear-quadratic team within 3 % of the best return", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   using Game = LinearQuadraticTeam;
   CHECK(linear_quadratic_return([](double x) {
           return std::array<double, 2>{-Game::kBestGains[0] * x, -Game::kBestGains[1] * x};
@@ -173,6 +180,7 @@ TEST_CASE("team ppo: the linear-quadratic team within 3 % of the best return", "
 }
 
 TEST_CASE("team ppo: staying at home on the chain, with and without a potential", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   using Shaped = TeamPpoTrainer<critic::CentralisedValues, guidance::AuxiliaryReward<>>;
   const GameMaker make = same_game(ChainGame());
   const TeamGuidance source{.potential = [](const AnyGame& game, const GameFrame&) {
@@ -202,6 +210,7 @@ TEST_CASE("team ppo: staying at home on the chain, with and without a potential"
 }
 
 TEST_CASE("team ppo: selfish drivers crowd a road, a team does not", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   const GameMaker make = same_game(CongestionGame());
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     CAPTURE(seed);

@@ -6,6 +6,7 @@
 #include "mara/environment/cue_recall.hpp"
 #include "mara/environment/identity_game.hpp"
 #include "mara/environment/switch_riddle.hpp"
+#include "sanitized.hpp"
 
 using namespace mara;
 using namespace mara::test;
@@ -15,6 +16,7 @@ constexpr std::uint64_t kSeeds = 5;
 }
 
 TEST_CASE("team ppo: identity with the settings of Stable-Baselines3", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   const GameMaker make = same_game(IdentityGame());
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     IppoTrainer::Config config;
@@ -39,6 +41,7 @@ TEST_CASE("team ppo: identity with the settings of Stable-Baselines3", "[team_pp
 }
 
 TEST_CASE("team ppo: cue recall needs memory", "[team_ppo][games]") {
+  if (mara::test::kSanitized) return;
   const GameMaker make = same_game(CueRecall());
   for (const Recurrence kind : {Recurrence::kNone, Recurrence::kGru, Recurrence::kLstm})
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
