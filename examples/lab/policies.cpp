@@ -186,7 +186,8 @@ struct PlacementEntry {
 /// FGD with the mix of the jobs to come.
 AnyPlacement make_fgd(const PolicySetup& setup) {
   std::vector<PlacementDemand> demands;
-  for (const Job& job : setup.jobs->jobs) demands.push_back(demand_of(*setup.platform, job));
+  for (std::size_t i = 0; i < setup.jobs->jobs.size(); ++i)
+    demands.push_back(demand_of(*setup.platform, setup.jobs->jobs[i], -1, setup.jobs->mig_profile(i)));
   return AnyPlacement(ScoredPlacement<FragmentationScoring>(FragmentationScoring(typical_mix(demands))));
 }
 template <class Scoring>

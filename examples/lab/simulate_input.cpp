@@ -212,7 +212,8 @@ Result<SimulationInput> read_simulation_input(const SimulateOptions& options) {
   input.jobs = std::move(*jobs);
   input.jobs.dropped += dropped;
   std::vector<PlacementDemand> demands;
-  for (const Job& job : input.jobs.jobs) demands.push_back(demand_of(input.platform, job));
+  for (std::size_t i = 0; i < input.jobs.jobs.size(); ++i)
+    demands.push_back(demand_of(input.platform, input.jobs.jobs[i], -1, input.jobs.mig_profile(i)));
   input.mix = typical_mix(demands);
   // Elastic rules may give a job less than it asks for, too.
   const auto bound = mean_jct_lower_bound(input.platform, input.jobs.jobs, SizeFreedom::kElastic);

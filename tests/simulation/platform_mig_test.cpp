@@ -14,6 +14,7 @@
 #include "mara/schedule/conservative_backfill.hpp"
 #include "mara/schedule/list_dispatcher.hpp"
 #include "mara/schedule/place_scored.hpp"
+#include "mara/schedule/tetris_dispatcher.hpp"
 #include "mara/simulation/interference.hpp"
 #include "mara/simulation/platform_log.hpp"
 #include "mara/simulation/platform_log_binary.hpp"
@@ -94,6 +95,18 @@ TEST_CASE("S15 in the engine: 3g and 3g leave no room for a 1g, whoever ends fir
     CHECK(r.start(4) == std::max(r.end(1), r.end(2)));  // the 1g is where a 3g would be
     CHECK(r.end(4) == Approx(r.start(4) + 14.0));
   }
+}
+
+TEST_CASE("Tetris gives slices too, several of them on one node") {
+  const Platform platform = sliced(1, 2);
+  const Recorder r =
+      run(platform,
+          {on_slices(platform, 1, 0, "3g", 9, 3), on_slices(platform, 2, 0, "3g", 6), whole(3, 1, 1, 10)},
+          TetrisDispatcher());
+  CHECK(r.start(1) == 0.0);
+  CHECK(r.start(2) == 0.0);
+  CHECK(r.of(1).last.shares.size() == 3);
+  CHECK(r.start(3) == r.end(1));  // of whose slices each device has one
 }
 
 TEST_CASE("Speeds: the type's and the slice's, times the speed-up at the number of slices") {

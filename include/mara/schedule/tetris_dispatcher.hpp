@@ -266,8 +266,7 @@ class TetrisDispatcher {
       if (!gather(free, group, candidate.type)) return false;
     } else {
       placement_.clear();
-      placement_.shares.push_back(
-          free.lowest(group.best[candidate.type].node, group.demand, group.demand.devices));
+      free.give(group.best[candidate.type].node, group.demand, group.demand.devices, placement_);
     }
     const JobSlot slot = group.jobs.begin()->slot;
     if (!dispatch.start(slot, placement_)) return false;

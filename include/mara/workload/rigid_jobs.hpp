@@ -62,6 +62,10 @@ struct RigidJobs {
   bool cpu_ignored = false;             ///< some job asks for CPU, but no node of the platform has any
   bool memory_ignored = false;          ///< the same of memory
 
+  /// The profile that job i asks for, or kNoMigProfile.
+  std::int32_t mig_profile(std::size_t i) const noexcept {
+    return mig_profiles.empty() ? kNoMigProfile : mig_profiles[i];
+  }
   bool has_dependencies() const noexcept {
     return std::any_of(after.begin(), after.end(), [](const auto& ids) { return !ids.empty(); });
   }
@@ -77,8 +81,7 @@ class RigidSource {
   bool next(Submission& next) {
     if (at_ == jobs_->jobs.size()) return false;
     next.job = jobs_->jobs[at_];
-    if constexpr (requires { next.mig_profile; })
-      next.mig_profile = jobs_->mig_profiles.empty() ? kNoMigProfile : jobs_->mig_profiles[at_];
+    if constexpr (requires { next.mig_profile; }) next.mig_profile = jobs_->mig_profile(at_);
     next.after = jobs_->after[at_++];
     return true;
   }
