@@ -63,6 +63,7 @@ AnyTrainer q(std::uint64_t seed, std::int64_t steps) {
   c.sequence_steps = 25;
   c.replay_pieces = 5000;
   c.learning_start = 1600;
+  c.reward_scale = 0.1;
   c.team.agent_ids = true;
   c.epsilon.anneal_steps = static_cast<std::uint64_t>(steps / 8);
   return AnyTrainer(mara::QTrainer<M>::create(c, spread()).value());

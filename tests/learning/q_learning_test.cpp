@@ -307,6 +307,7 @@ TEST_CASE("value learners refuse what they cannot learn", "[learning]") {
   CHECK(starts(refusal([](C& c) { c.gamma = 1.5; }), "q learning: gamma = 1.5"));
   CHECK(starts(refusal([](C& c) { c.lambda = std::nan(""); }), "q learning: lambda = nan"));
   CHECK(starts(refusal([](C& c) { c.learning_rate = 0.0; }), "q learning: learning_rate = 0"));
+  CHECK(starts(refusal([](C& c) { c.reward_scale = 0.0; }), "q learning: reward_scale = 0"));
   CHECK(starts(refusal([](C& c) { c.huber = -1.0; }), "q learning: huber = -1"));
   CHECK(starts(refusal([](C& c) { c.target_period = 0; }), "q learning: target_period = 0"));
   CHECK(starts(refusal([](C& c) { c.priority_alpha = -0.1; }), "q learning: priority_alpha = -0.1"));
@@ -336,4 +337,19 @@ TEST_CASE("value learners refuse what they cannot learn", "[learning]") {
   CHECK(starts(guided(guidance), "q learning: guidance.value is missing"));
   guidance.constraint = -1.0;
   CHECK(starts(guided(guidance), "q learning: guidance.constraint = -1"));
+}
+
+TEST_CASE("scaled rewards teach what larger ones would, and reports show them as they are", "[learning]") {
+  const auto trained = [](float payoff, double scale) {
+    QLearningConfig config = small_q_config(3);
+    config.reward_scale = scale;
+    const auto game = MatrixGame::create({2, 2}, {payoff, 0.0f, 0.0f, 3.0f * payoff}).value();
+    auto trainer = QTrainer<critic::MonotonicMixing>::create(config, maker_of(game)).value();
+    double paid = 0.0;
+    while (trainer->env_steps() < 300) paid += trainer->update().value().episode_return;
+    return std::pair(std::vector<float>(trainer->parameters().begin(), trainer->parameters().end()), paid);
+  };
+  const auto small = trained(1.0f, 4.0), large = trained(4.0f, 1.0);
+  CHECK(small.first == large.first);
+  CHECK(4.0 * small.second == large.second);
 }

@@ -102,7 +102,7 @@ class QBootstrap {
             out(column_.data() + 2 * in.steps, length);
         for (std::size_t t = 0; t < length; ++t) {
           const std::size_t at = t * in.count + b, after = (at + in.count) * in.slots + c;
-          rewards[t] = reward(config, in, at, c);
+          rewards[t] = static_cast<S>(config.reward_scale) * reward(config, in, at, c);
           values[t] = next[at * columns + c];
           ends_[t] = static_cast<StepEnd>(in.batch->ends[at]);
           if (M::kPerAgent && (in.batch->present[after] == 0 || in.batch->arrived[after] != 0))

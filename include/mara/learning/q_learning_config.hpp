@@ -47,7 +47,8 @@ struct QLearningConfig {
   double lambda = 0.0;                    ///< above 0: TD(lambda) targets within a piece instead of n steps
   bool double_q = true;                   ///< van Hasselt, Guez and Silver 2016
   RewardKind reward = RewardKind::kTeam;  ///< a mixed value learns from the sum of individual rewards
-  double huber = 0.0;  ///< above 0: the loss is linear beyond this error (DQN: 1); 0: squared error
+  double reward_scale = 1.0;  ///< rewards are multiplied by it for learning; reports show them as they are
+  double huber = 0.0;         ///< above 0: the loss is linear beyond this error (DQN: 1); 0: squared error
 
   TeamConfig team{};              ///< networks; team.network.dueling for dueling ones
   MixerConfig mixer{};            ///< where there is a mixer
@@ -98,6 +99,8 @@ inline Status validate(const QLearningConfig& c) {
     if (!(value >= 0.0) || !std::isfinite(value)) return bad(field, value, "must not be negative");
   if (!(c.learning_rate > 0.0) || !std::isfinite(c.learning_rate))
     return bad("learning_rate", c.learning_rate, "must be positive");
+  if (!(c.reward_scale > 0.0) || !std::isfinite(c.reward_scale))
+    return bad("reward_scale", c.reward_scale, "must be positive");
   if (c.burn_in >= c.sequence_steps)
     return bad("burn_in", static_cast<double>(c.burn_in), "must be less than sequence_steps");
   if (c.reward > RewardKind::kIndividual) return bad("reward", static_cast<double>(c.reward), "is none");
