@@ -136,11 +136,12 @@ class Cases {
   void add(std::string learner, const Config& config, std::int64_t steps, std::string measure,
            std::string expected, Measure result, Judge passes) {
     const GameMaker make = play_;
+    Config timed = config;
+    if constexpr (requires { timed.total_steps; }) timed.total_steps = steps;
     push(std::move(learner), steps, std::move(measure), std::move(expected), std::move(result),
-         std::move(passes), [config, make, steps](std::uint64_t seed) {
-           Config c = config;
+         std::move(passes), [timed, make](std::uint64_t seed) {
+           Config c = timed;
            c.seed = seed;
-           if constexpr (requires { c.total_steps; }) c.total_steps = steps;
            return begin(c, make);
          });
   }
