@@ -43,8 +43,8 @@ inline mara::TeamConfig team_of(const TrainOptions& options, mara::TeamConfig te
   team.network.hidden = hidden_widths(options);
   team.network.recurrence = options.recurrence;
   team.network.memory_units = static_cast<std::size_t>(options.memory);
-  team.agent_ids = options.agent_ids && slots > 1;
-  if (!options.share) team.groups = mara::separate_groups(slots);
+  team.agent_ids = !options.no_ids && slots > 1;
+  if (options.separate) team.groups = mara::separate_groups(slots);
   return team;
 }
 

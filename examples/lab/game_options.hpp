@@ -30,8 +30,8 @@ struct TrainOptions {
   std::vector<int> hidden = {64, 64};
   mara::Recurrence recurrence = mara::Recurrence::kNone;
   int memory = 64;
-  bool share = true;
-  bool agent_ids = true;
+  bool separate = false;
+  bool no_ids = false;
   mara::RewardKind reward = mara::RewardKind::kTeam;
   std::optional<double> learning_rate;
   std::optional<double> gamma;
@@ -178,8 +178,8 @@ struct mara::Descriptions<lab::TrainOptions> {
       {"hidden", "widths of the hidden layers of actors and critics, separated by commas"},
       {"recurrence", "what an agent remembers from step to step: none, gru or lstm"},
       {"memory", "units of the recurrent cell"},
-      {"share", "all agents share their parameters"},
-      {"agent_ids", "agents see who they are: a one-hot number behind the observation"},
+      {"separate", "every agent has parameters of its own, instead of shared ones"},
+      {"no_ids", "agents do not see who they are, otherwise a one-hot number behind the observation"},
       {"reward", "what an agent learns from: the team's reward or its own"},
       {"learning_rate", "of actors and critics; empty: the learner's default"},
       {"gamma", "discount; empty: the learner's default"},
@@ -218,7 +218,7 @@ struct mara::Descriptions<lab::GamesOptions> {
 };
 
 BOOST_HANA_ADAPT_STRUCT(lab::TrainOptions, env, learner, critic, steps, seeds, seed, environments, hidden,
-                        recurrence, memory, share, agent_ids, reward, learning_rate, gamma, evaluate_every,
+                        recurrence, memory, separate, no_ids, reward, learning_rate, gamma, evaluate_every,
                         episodes, episode_steps, stop_at, patience, threads, resume, out, json);
 BOOST_HANA_ADAPT_STRUCT(lab::EvaluateOptions, run, episodes, seed, json);
 BOOST_HANA_ADAPT_STRUCT(lab::GamesOptions, env, learner, seeds, threads, json);

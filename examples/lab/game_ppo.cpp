@@ -50,8 +50,8 @@ mara::Result<mara::AnyTrainer> make_ppo(const TrainOptions& options, const mara:
       critic.network = network;
       critic.network.recurrence = options.recurrence;
       critic.network.memory_units = static_cast<std::size_t>(options.memory);
-      critic.agent_ids = options.agent_ids && many;
-      critic.separate = !options.share;
+      critic.agent_ids = !options.no_ids && many;
+      critic.separate = options.separate;
       return make_with<IndependentValues>(options, make, seed, threads, critic);
     }
     case CriticName::kCentralized: {

@@ -22,7 +22,7 @@ explained() { # explained COMMAND OPTION...: each is followed by an explanation 
 explained compare --trace --format --model --cluster --load --steps --flow-steps --seeds --seed --threads --expert --out --json
 explained tune --trace --format --model --cluster --load --iterations --population --seed --threads --expert --out --json
 explained trace file --format --throughputs --fit --out --json
-explained train --env --learner --critic --steps --seeds --seed --environments --hidden --recurrence --memory --share --agent-ids --reward --learning-rate --gamma --evaluate-every --episodes --episode-steps --stop-at --patience --threads --resume --out --json
+explained train --env --learner --critic --steps --seeds --seed --environments --hidden --recurrence --memory --separate --no-ids --reward --learning-rate --gamma --evaluate-every --episodes --episode-steps --stop-at --patience --threads --resume --out --json
 explained evaluate run --episodes --seed --json
 explained games --env --learner --seeds --threads --json
 accepted "--help" --help

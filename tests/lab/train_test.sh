@@ -30,7 +30,7 @@ accepted "evaluate" evaluate run/seed-1 --episodes 20 --json
 expect "evaluate: JSON with the mean return" grep -q '"mean_return": [78]' seen/out
 accepted "a recurrent team" train --env cue --learner ippo --recurrence gru --memory 16 --hidden 16 --steps 3000 --out cue --json
 expect "train: JSON" grep -q '"mean_best_return"' seen/out
-accepted "numbers" train --env quadratic --learner mappo --share=false --steps 3000 --out numbers
+accepted "numbers" train --env quadratic --learner mappo --separate --steps 3000 --out numbers
 accepted "one agent for all" train --env two-step --learner dqn --steps 1000 --out joint
 accepted "evaluate it" evaluate joint/seed-1 --episodes 3
 for critic in independent centralized pooled attention; do
