@@ -14,6 +14,7 @@
 #include "mara/environment/matrix_game.hpp"
 #include "mara/environment/quadratic_team.hpp"
 #include "mara/environment/two_step_game.hpp"
+#include "mara/learning/exact_evaluation.hpp"
 #include "sanitized.hpp"
 
 using namespace mara;
@@ -136,9 +137,6 @@ TEST_CASE("team ppo: the quadratic team with numbers", "[team_ppo][games]") {
 TEST_CASE("team ppo: the linear-quadratic team within 3 % of the best return", "[team_ppo][games]") {
   if (mara::test::kSanitized) return;
   using Game = LinearQuadraticTeam;
-  CHECK(linear_quadratic_return([](double x) {
-          return std::array<double, 2>{-Game::kBestGains[0] * x, -Game::kBestGains[1] * x};
-        }) == Approx(Game::kBestReturn).epsilon(1e-3));
   const GameMaker make = same_game(Game());
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     auto config = small_config<TeamMappoTrainer>();
@@ -158,24 +156,10 @@ TEST_CASE("team ppo: the linear-quadratic team within 3 % of the best return", "
     config.initial_log_std = -1.0, config.least_log_std = -1.6;
     const auto trainer = trained<TeamMappoTrainer>(config, make, 120'000);
     auto policy = trainer->policy(trainer->weights());
-    const auto control = [&](double x) {
-      const auto f = static_cast<float>(x);
-      const Deed done = deed(policy, Game().shape(), std::array<float, 2>{f, f});
-      return std::array<double, 2>{static_cast<double>(done.numbers[0]),
-                                   static_cast<double>(done.numbers[1])};
-    };
-    const double value = linear_quadratic_return(control);
-    // Closed loop: the slope of x' over [-1, 1], by least squares.
-    double products = 0.0, squares = 0.0;
-    for (int i = -20; i <= 20; ++i) {
-      const double x = i / 20.0;
-      const auto u = control(x);
-      products += x * (x + Game::kGain[0] * u[0] + Game::kGain[1] * u[1]);
-      squares += x * x;
-    }
-    CAPTURE(seed, value, products / squares);
-    CHECK(value >= 1.03 * Game::kBestReturn);
-    CHECK(std::abs(products / squares - Game::closed_loop(Game::kBestGains[0], Game::kBestGains[1])) <= 0.05);
+    const auto found = linear_quadratic_value(policy, Game().shape()).value();
+    CAPTURE(seed, found.expected_return, found.closed_loop);
+    CHECK(found.expected_return >= 1.03 * Game::kBestReturn);
+    CHECK(std::abs(found.closed_loop - Game::closed_loop(Game::kBestGains[0], Game::kBestGains[1])) <= 0.05);
   }
 }
 

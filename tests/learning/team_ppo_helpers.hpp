@@ -199,43 +199,4 @@ Deed deed(Policy& policy, const GameShape& shape, std::span<const float> observa
   return done;
 }
 
-/// Expected discounted return of LinearQuadraticTeam under u = (u0(x), u1(x)), an endless episode: values on
-/// a grid over [-3, 3] by repeated backing up, the noise by Gauss-Hermite quadrature with 5 points.
-template <class Control>
-double linear_quadratic_return(Control&& control) {
-  constexpr int kPoints = 601;
-  constexpr double kEdge = 3.0, kStep = 2.0 * kEdge / (kPoints - 1);
-  constexpr std::array<double, 5> kNode{-2.85697001387281, -1.35562617997427, 0.0, 1.35562617997427,
-                                        2.85697001387281};
-  constexpr std::array<double, 5> kWeight{0.0112574113277207, 0.222075922005613, 0.533333333333333,
-                                          0.222075922005613, 0.0112574113277207};
-  using Game = LinearQuadraticTeam;
-  std::vector<double> value(kPoints), reward(kPoints), next(kPoints);
-  for (int i = 0; i < kPoints; ++i) {
-    const double x = -kEdge + i * kStep;
-    const std::array<double, 2> u = control(x);
-    reward[static_cast<std::size_t>(i)] =
-        -(x * x + Game::kCost[0] * u[0] * u[0] + Game::kCost[1] * u[1] * u[1]);
-    next[static_cast<std::size_t>(i)] = x + Game::kGain[0] * u[0] + Game::kGain[1] * u[1];
-  }
-  const auto at = [&](double x) {
-    const double place = std::min(std::max((x + kEdge) / kStep, 0.0), kPoints - 1.000001);
-    const auto low = static_cast<std::size_t>(place);
-    const double share = place - static_cast<double>(low);
-    return value[low] * (1.0 - share) + value[low + 1] * share;
-  };
-  for (int sweep = 0; sweep < 400; ++sweep) {
-    std::vector<double> updated(kPoints);
-    for (std::size_t i = 0; i < kPoints; ++i) {
-      double future = 0.0;
-      for (std::size_t k = 0; k < 5; ++k) future += kWeight[k] * at(next[i] + 0.1 * kNode[k]);
-      updated[i] = reward[i] + Game::kDiscount * future;
-    }
-    value.swap(updated);
-  }
-  double mean = 0.0;
-  for (int i = 0; i < 2000; ++i) mean += at(-1.0 + (i + 0.5) / 1000.0) / 2000.0;
-  return mean;
-}
-
 }  // namespace mara::test
