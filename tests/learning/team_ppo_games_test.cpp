@@ -11,6 +11,7 @@
 #include "mara/environment/congestion_game.hpp"
 #include "mara/environment/dynamic_allocation_game.hpp"
 #include "mara/environment/joint_game.hpp"
+#include "mara/environment/linear_quadratic_team.hpp"
 #include "mara/environment/matrix_game.hpp"
 #include "mara/environment/quadratic_team.hpp"
 #include "mara/environment/two_step_game.hpp"

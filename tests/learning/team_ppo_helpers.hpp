@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/environment/linear_quadratic_team.hpp"
 #include "mara/learning/team_ppo.hpp"
 
 namespace mara::test {
