@@ -7,7 +7,7 @@
 
 #include "game.hpp"
 #include "mara/core/random.hpp"
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/learning/mappo_policy.hpp"
 #include "mara/pipeline/pipeline.hpp"
 
@@ -20,7 +20,7 @@ using bench::Game;
 /// configuration; guided ones by a flow (its weights are random, the cost is the same).
 template <class Guidance>
 void BM_ppo_update(benchmark::State& state) {
-  using P = Pipeline<Game, TieredRequest<3>, critic::Centralized<64, 64>, Guidance, learning::Mappo<64, 64>>;
+  using P = Pipeline<Game, TieredRequest<3>, critic::Centralised<64, 64>, Guidance, learning::Mappo<64, 64>>;
   MappoConfig config;
   config.environments = 16;
   Random random(1);

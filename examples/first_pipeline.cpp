@@ -4,7 +4,7 @@
 #include <mara/mara.hpp>
 using namespace mara;
 using Game = ClusterEnvironment<3>;  // three GPU types
-using Mara = Pipeline<Game, TieredRequest<3>, critic::Centralized<64, 64>, guidance::AllActionRegulariser,
+using Mara = Pipeline<Game, TieredRequest<3>, critic::Centralised<64, 64>, guidance::AllActionRegulariser,
                       learning::Mappo<64, 64>>;
 
 int main(int argc, char** argv) {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/expert/tuned_list.hpp"
 #include "mara/guidance/flow_from_expert.hpp"
 #include "mara/guidance/flow_policy.hpp"
@@ -146,11 +146,11 @@ auto deployed(const Actor& actor, const Scenario& scenario) {
 /// `validation` about 25 times. The weights that did best there are kept: for every learner alike.
 template <guidance::Mode G>
 Result<TrainedActor<
-    typename MappoTrainer<Environment3, critic::Centralized<64, 64>, G, kActorWidth, kActorWidth>::Actor>>
+    typename MappoTrainer<Environment3, critic::Centralised<64, 64>, G, kActorWidth, kActorWidth>::Actor>>
 train_learner(const Scenario& scenario, const Validation& validation, double best_rule_s,
               const std::string& name, std::uint64_t seed, std::int64_t steps, const G& guidance,
               std::shared_ptr<const Flow3> flow, const std::function<void(std::int64_t, double)>& progress) {
-  using Trainer = MappoTrainer<Environment3, critic::Centralized<64, 64>, G, kActorWidth, kActorWidth>;
+  using Trainer = MappoTrainer<Environment3, critic::Centralised<64, 64>, G, kActorWidth, kActorWidth>;
   using Actor = typename Trainer::Actor;
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] {

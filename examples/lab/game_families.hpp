@@ -9,10 +9,10 @@
 #include "game_learners.hpp"
 #include "mara/critic/centralised_values.hpp"
 #include "mara/critic/independent_values.hpp"
-#include "mara/learning/agent_team.hpp"
 #include "mara/learning/maddpg_config.hpp"
 #include "mara/learning/q_learning_config.hpp"
 #include "mara/learning/team_ppo_config.hpp"
+#include "mara/nn/agent_team.hpp"
 
 namespace lab {
 

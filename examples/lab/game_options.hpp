@@ -16,7 +16,7 @@ namespace lab {
 /// The learners of games (`--learner`).
 enum class LearnerName : std::uint8_t { kPpo, kIppo, kMappo, kDqn, kIql, kVdn, kQmix, kOwQmix, kMaddpg };
 /// What the PPO family learns its values from (`--critic`).
-enum class CriticName : std::uint8_t { kIndependent, kCentralized, kPooled, kAttention };
+enum class CriticName : std::uint8_t { kIndependent, kCentralised, kPooled, kAttention };
 
 /// Options of `mara-lab train`. Empty options leave the learner's own default.
 struct TrainOptions {
@@ -136,7 +136,7 @@ template <>
 struct mara::EnumNames<lab::CriticName> {
   static constexpr auto kNames =
       std::to_array<mara::EnumName<lab::CriticName>>({{lab::CriticName::kIndependent, "independent"},
-                                                      {lab::CriticName::kCentralized, "centralized"},
+                                                      {lab::CriticName::kCentralised, "centralised"},
                                                       {lab::CriticName::kPooled, "pooled"},
                                                       {lab::CriticName::kAttention, "attention"}});
 };
@@ -168,7 +168,7 @@ struct mara::Descriptions<lab::TrainOptions> {
        "qmix, ow-qmix: Q-learning with none, a sum, a monotone or an optimistically weighted monotone mixer; "
        "maddpg: deterministic policy gradients"},
       {"critic",
-       "where ippo and mappo get their values from: independent (own observation), centralized (global "
+       "where ippo and mappo get their values from: independent (own observation), centralised (global "
        "state), "
        "pooled (mean over the agents) or attention (attention over the agents); empty: what the name says"},
       {"steps", "environment steps to train for, all environments together"},

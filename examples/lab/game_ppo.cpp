@@ -41,7 +41,7 @@ mara::Result<mara::AnyTrainer> make_ppo(const TrainOptions& options, const mara:
   const std::vector<std::size_t> hidden = hidden_widths(options);
   const bool many = make(0).shape().agents > 1, own = options.reward == mara::RewardKind::kIndividual;
   const CriticName named = options.critic.value_or(
-      options.learner == LearnerName::kMappo ? CriticName::kCentralized : CriticName::kIndependent);
+      options.learner == LearnerName::kMappo ? CriticName::kCentralised : CriticName::kIndependent);
   mara::AgentNetworkConfig network;
   network.hidden = hidden;
   switch (named) {
@@ -54,7 +54,7 @@ mara::Result<mara::AnyTrainer> make_ppo(const TrainOptions& options, const mara:
       critic.separate = options.separate;
       return make_with<IndependentValues>(options, make, seed, threads, critic);
     }
-    case CriticName::kCentralized: {
+    case CriticName::kCentralised: {
       CentralisedValues::Config critic;
       critic.network = network;
       critic.agent_ids = own && many;  // the team reward has one value for all

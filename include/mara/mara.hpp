@@ -73,7 +73,7 @@
 #include "mara/environment/pendulum.hpp"
 #include "mara/environment/sequential_scheduler.hpp"
 
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/expert/cross_entropy.hpp"
 #include "mara/expert/list_scheduler.hpp"
 #include "mara/expert/tuned_list.hpp"

@@ -14,7 +14,7 @@ static_assert(mara::check_learner<toy::Learner>());
 
 using Toy = mara::Pipeline<toy::Environment, toy::Actions, toy::Critic, toy::Guidance, toy::Learner>;
 using Real =
-    mara::Pipeline<mara::ClusterEnvironment<3>, mara::TieredRequest<3>, mara::critic::Centralized<64, 64>,
+    mara::Pipeline<mara::ClusterEnvironment<3>, mara::TieredRequest<3>, mara::critic::Centralised<64, 64>,
                    mara::guidance::AllActionRegulariser, mara::learning::Mappo<64, 64>>;
 
 int main() {

@@ -7,7 +7,7 @@
 #include "mara/pipeline/pipeline.hpp"
 
 using Mixed = mara::Pipeline<mara::ClusterEnvironment<2>, mara::TieredRequest<3>,
-                             mara::critic::Centralized<8>, mara::guidance::None, mara::learning::Mappo<8>>;
+                             mara::critic::Centralised<8>, mara::guidance::None, mara::learning::Mappo<8>>;
 
 int main() {
   return static_cast<int>(sizeof(Mixed));

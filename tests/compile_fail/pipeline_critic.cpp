@@ -5,8 +5,8 @@
 
 struct Narrow {
   template <class E>
-  struct Model : mara::critic::Centralized<8>::Model<E> {
-    using mara::critic::Centralized<8>::Model<E>::Model;
+  struct Model : mara::critic::Centralised<8>::Model<E> {
+    using mara::critic::Centralised<8>::Model<E>::Model;
     static constexpr std::size_t kInputs = static_cast<std::size_t>(E::kObservation);
   };
 };

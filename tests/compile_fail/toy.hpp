@@ -8,7 +8,7 @@
 #include <string>
 
 #include "mara/action/masked_categorical.hpp"
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/guidance/modes.hpp"
 #include "mara/pipeline/checks.hpp"
 
@@ -36,7 +36,7 @@ struct Actions {
   using Distribution = mara::MaskedCategorical<kOptions>;
 };
 
-using Critic = mara::critic::Centralized<8>;
+using Critic = mara::critic::Centralised<8>;
 using Guidance = mara::guidance::None;
 
 struct Learner {

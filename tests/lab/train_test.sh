@@ -33,7 +33,7 @@ expect "train: JSON" grep -q '"mean_best_return"' seen/out
 accepted "numbers" train --env quadratic --learner mappo --separate --steps 3000 --out numbers
 accepted "one agent for all" train --env two-step --learner dqn --steps 1000 --out joint
 accepted "evaluate it" evaluate joint/seed-1 --episodes 3
-for critic in independent centralized pooled attention; do
+for critic in independent centralised pooled attention; do
   accepted "critic $critic" train --env allocation --learner mappo --critic $critic --steps 1500 --out critic
 done
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "catch.hpp"
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/learning/mappo.hpp"
 #include "tiny_games.hpp"
 
@@ -40,7 +40,7 @@ MappoConfig config_of() {
 template <class Mode>
 std::string run(Mode mode) {
   static const auto flow = random_flow();
-  using Trainer = MappoTrainer<SeatGame, critic::Centralized<8>, Mode, 8>;
+  using Trainer = MappoTrainer<SeatGame, critic::Centralised<8>, Mode, 8>;
   auto trainer = Trainer::create(
       config_of(), [](int) { return SeatGame(true, 0.05); }, mode, flow);
   REQUIRE(trainer);
@@ -89,9 +89,9 @@ TEST_CASE("the reported return is the unshaped one", "[guidance off]") {
   const auto make = [](int) { return SeatGame(true, 0.05); };
   guidance::AuxiliaryReward<> mode;
   mode.weight = 1.0f;
-  auto guided = MappoTrainer<SeatGame, critic::Centralized<8>, guidance::AuxiliaryReward<>, 8>::create(
+  auto guided = MappoTrainer<SeatGame, critic::Centralised<8>, guidance::AuxiliaryReward<>, 8>::create(
       config_of(), make, mode, flow);
-  auto plain = MappoTrainer<SeatGame, critic::Centralized<8>, guidance::None, 8>::create(config_of(), make);
+  auto plain = MappoTrainer<SeatGame, critic::Centralised<8>, guidance::None, 8>::create(config_of(), make);
   const auto shaped = (*guided)->update(), unshaped = (*plain)->update();
   REQUIRE(shaped);
   REQUIRE(unshaped);
@@ -109,7 +109,7 @@ TEST_CASE("strong guidance pulls the policy to the guided distribution", "[guida
   MappoConfig config = config_of();
   config.learning_rate = 1e-2;
   config.episode_steps = 1;  // everybody holds seat 0
-  using Trainer = MappoTrainer<SeatGame, critic::Centralized<8>, guidance::AllActionRegulariser, 8>;
+  using Trainer = MappoTrainer<SeatGame, critic::Centralised<8>, guidance::AllActionRegulariser, 8>;
   auto trainer = Trainer::create(
       config, [](int) { return SeatGame(); }, mode, flow);
   REQUIRE(trainer);

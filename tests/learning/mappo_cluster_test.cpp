@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 #include "environment/environment_helpers.hpp"
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/environment/cluster_environment.hpp"
 #include "mara/learning/mappo.hpp"
 #include "tiny_games.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using Game = ClusterEnvironment<2>;
 using Mode = guidance::Combined<guidance::AllActionRegulariser, guidance::FlowInput>;
-using Guided = MappoTrainer<Game, critic::Centralized<16>, Mode, 16>;
+using Guided = MappoTrainer<Game, critic::Centralised<16>, Mode, 16>;
 
 Game make(int) {
   ClusterEnvironmentConfig config;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/learning/mappo.hpp"
 #include "tiny_games.hpp"
 
@@ -15,7 +15,7 @@ using namespace mara::test;
 
 namespace {
 
-using Trainer = MappoTrainer<ConstantGame, critic::Centralized<4>, guidance::None, 4>;
+using Trainer = MappoTrainer<ConstantGame, critic::Centralised<4>, guidance::None, 4>;
 
 std::string refusal(const std::function<void(MappoConfig&)>& change) {
   MappoConfig config;
@@ -68,7 +68,7 @@ TEST_CASE("the value is in the message too", "[mappo config]") {
 }
 
 TEST_CASE("a mode that needs a field says so when there is none", "[mappo config]") {
-  using Guided = MappoTrainer<ConstantGame, critic::Centralized<4>, guidance::AllActionRegulariser, 4>;
+  using Guided = MappoTrainer<ConstantGame, critic::Centralised<4>, guidance::AllActionRegulariser, 4>;
   const auto trainer = Guided::create(MappoConfig{}, [](int) { return ConstantGame(); });
   REQUIRE_FALSE(trainer);
   CHECK(trainer.error().message.find("flow is missing") != std::string::npos);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/learning/mappo.hpp"
 #include "tiny_games.hpp"
 
@@ -19,7 +19,7 @@ using namespace mara::test;
 namespace {
 
 template <class Game>
-using Trainer = MappoTrainer<Game, critic::Centralized<16>, guidance::None, 16>;
+using Trainer = MappoTrainer<Game, critic::Centralised<16>, guidance::None, 16>;
 
 /// Mean team reward per step of the greedy policy.
 template <class Game>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 
 using namespace mara;
 
@@ -226,7 +226,7 @@ TEST_CASE("the order of agents does not matter, and chunks add up to the whole",
 }
 
 TEST_CASE("the value loss is the weighted mean square, with the gradient of a mean", "[mappo losses]") {
-  using Critic = critic::Centralized<>::Model<OneNumber>;  // V = w s + b
+  using Critic = critic::Centralised<>::Model<OneNumber>;  // V = w s + b
   Random random(1);
   Critic critic(random);
   REQUIRE(critic.network().set_parameters(std::vector<float>{2.0f, 0.5f}));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/learning/mappo.hpp"
 #include "tiny_games.hpp"
 
@@ -16,7 +16,7 @@ using namespace mara::test;
 
 namespace {
 
-using Trainer = MappoTrainer<SeatGame, critic::Centralized<16>, guidance::None, 16>;
+using Trainer = MappoTrainer<SeatGame, critic::Centralised<16>, guidance::None, 16>;
 
 MappoConfig config_of(std::uint64_t seed = 1) {
   MappoConfig config;
@@ -186,7 +186,7 @@ TEST_CASE("damaged and foreign checkpoints are refused, and the trainer is as be
   REQUIRE(create(more)->save(file.path));
   CHECK(refused("another number of environments").find("environments = 9") != std::string::npos);
 
-  using Wider = MappoTrainer<SeatGame, critic::Centralized<16>, guidance::None, 17>;
+  using Wider = MappoTrainer<SeatGame, critic::Centralised<16>, guidance::None, 17>;
   REQUIRE((*Wider::create(config_of(), make))->save(file.path));
   CHECK(refused("another actor").find("actor") != std::string::npos);
 
@@ -213,11 +213,11 @@ TEST_CASE("a checkpoint cannot be written where there is no folder", "[mappo][ch
 }
 
 TEST_CASE("an environment that cannot begin is an error of create()", "[mappo]") {
-  using Constant = MappoTrainer<ConstantGame, critic::Centralized<4>, guidance::None, 4>;
+  using Constant = MappoTrainer<ConstantGame, critic::Centralised<4>, guidance::None, 4>;
   struct Refusing : ConstantGame {
     Status reset(std::uint64_t) { return Error{ErrorCode::kIo, "no jobs"}; }
   };
-  using RefusingTrainer = MappoTrainer<Refusing, critic::Centralized<4>, guidance::None, 4>;
+  using RefusingTrainer = MappoTrainer<Refusing, critic::Centralised<4>, guidance::None, 4>;
   CHECK(Constant::create(config_of(), [](int) { return ConstantGame(); }));
   const auto refused = RefusingTrainer::create(config_of(), [](int) { return Refusing(); });
   REQUIRE_FALSE(refused);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/environment/cluster_environment.hpp"
 #include "mara/expert/list_scheduler.hpp"
 #include "mara/learning/mappo_policy.hpp"

@@ -11,16 +11,16 @@ using namespace mara::test;
 
 namespace {
 
-using Toy = Pipeline<BitGame, ThreeOptions, critic::Centralized<16>, guidance::None, learning::Mappo<16>>;
+using Toy = Pipeline<BitGame, ThreeOptions, critic::Centralised<16>, guidance::None, learning::Mappo<16>>;
 using Game = ClusterEnvironment<3>;
 template <class G>
-using Cluster3 = Pipeline<Game, TieredRequest<3>, critic::Centralized<16>, G, learning::Mappo<16, 8>>;
+using Cluster3 = Pipeline<Game, TieredRequest<3>, critic::Centralised<16>, G, learning::Mappo<16, 8>>;
 using Plain = Cluster3<guidance::None>;
 using Guided = Cluster3<guidance::AllActionRegulariser>;
 
 static_assert(check_environment<BitGame>() && check_environment<Game>());
 static_assert(check_action_space<ThreeOptions>() && check_action_space<TieredRequest<8>>());
-static_assert(check_critic<critic::Centralized<>, BitGame>() && check_critic<critic::Centralized<8, 8>>());
+static_assert(check_critic<critic::Centralised<>, BitGame>() && check_critic<critic::Centralised<8, 8>>());
 static_assert(check_guidance<guidance::Combined<guidance::AllActionRegulariser, guidance::FlowInput>>());
 static_assert(check_learner<learning::Mappo<>>() && check_learner<learning::Mappo<8, 8>, BitGame>());
 static_assert(!ActionSpace<int> && !CriticFor<int, BitGame> && !LearnerFor<int, BitGame, int, int>);

@@ -20,7 +20,7 @@
 
 namespace mara {
 
-/// The learner for environment E, critic policy C (e.g. critic::Centralized<64, 64>), guidance mode G and
+/// The learner for environment E, critic policy C (e.g. critic::Centralised<64, 64>), guidance mode G and
 /// actor hidden widths. One update() = one rollout and its epochs. Same seed, same bits for any number of
 /// threads (one binary).
 template <Environment E, class C, guidance::Mode G, std::size_t... Hidden>

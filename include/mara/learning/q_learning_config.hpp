@@ -9,8 +9,8 @@
 
 #include "mara/action/exploration.hpp"
 #include "mara/critic/mixer_config.hpp"
-#include "mara/learning/agent_team.hpp"
 #include "mara/learning/game_trainer.hpp"
+#include "mara/nn/agent_team.hpp"
 
 namespace mara {
 

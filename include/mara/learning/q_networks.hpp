@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "mara/critic/mixing.hpp"
-#include "mara/learning/agent_team.hpp"
+#include "mara/nn/agent_team.hpp"
 
 namespace mara {
 

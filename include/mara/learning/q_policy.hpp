@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "mara/action/masked_choice.hpp"
-#include "mara/learning/agent_team.hpp"
 #include "mara/learning/evaluate.hpp"
+#include "mara/nn/agent_team.hpp"
 
 namespace mara {
 

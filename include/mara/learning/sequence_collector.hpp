@@ -12,9 +12,9 @@
 
 #include "mara/core/archive.hpp"
 #include "mara/core/parallel.hpp"
-#include "mara/learning/agent_team.hpp"
 #include "mara/learning/game_runner.hpp"
 #include "mara/learning/sequence_replay.hpp"
+#include "mara/nn/agent_team.hpp"
 
 namespace mara {
 

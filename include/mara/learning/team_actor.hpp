@@ -12,8 +12,8 @@
 
 #include "mara/action/action_distribution.hpp"
 #include "mara/environment/game.hpp"
-#include "mara/learning/agent_team.hpp"
 #include "mara/learning/evaluate.hpp"
+#include "mara/nn/agent_team.hpp"
 
 namespace mara {
 

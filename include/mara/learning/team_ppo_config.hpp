@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "mara/action/action_distribution.hpp"
-#include "mara/learning/agent_team.hpp"
 #include "mara/learning/game_trainer.hpp"
+#include "mara/nn/agent_team.hpp"
 
 namespace mara {
 

@@ -15,34 +15,34 @@ struct CriticCheck {
   static constexpr bool kModel = requires { typename C::template Model<E>; };
   static_assert(kModel,
                 "mara: the critic needs a class template `Model<E>`: the network for an environment E. See "
-                "mara/critic/centralized.hpp");
+                "mara/critic/centralised.hpp");
   static constexpr bool kInitial = !kModel || requires {
     requires std::constructible_from<typename C::template Model<E>, Random&>;
   };
   static_assert(
       kInitial,
       "mara: the critic's Model needs a constructor `(Random& random)` that initialises its weights. See "
-      "mara/critic/centralized.hpp");
+      "mara/critic/centralised.hpp");
   static constexpr bool kInputs = !kModel || requires {
     requires C::template Model<E>::kInputs == static_cast<std::size_t>(E::kGlobalState);
   };
   static_assert(
       kInputs,
       "mara: the critic's Model needs `static constexpr std::size_t kInputs`, equal to the environment's "
-      "kGlobalState. See mara/critic/centralized.hpp");
+      "kGlobalState. See mara/critic/centralised.hpp");
   static constexpr bool kNetwork = !kModel || requires(typename C::template Model<E> & m) {
     { m.network() } -> std::same_as<typename C::template Model<E>::Network&>;
   };
   static_assert(
       kNetwork,
       "mara: the critic's Model needs a type `Network`, an Mlp, and `Network& network()` with its const "
-      "twin. See mara/critic/centralized.hpp");
+      "twin. See mara/critic/centralised.hpp");
   static constexpr bool value = CriticFor<C, E>;
   static_assert(
       value || !kModel || !kInitial || !kInputs || !kNetwork,
       "mara: the critic's Model needs `void values(const float* states, std::size_t rows, float* out, "
       "Network::Workspace&) const` and `Var values(Tape<float>&, Var states)`. See "
-      "mara/critic/centralized.hpp");
+      "mara/critic/centralised.hpp");
 };
 
 template <class G>

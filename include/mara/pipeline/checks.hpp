@@ -3,7 +3,7 @@
 // type stands next to the message, as the parameter of the check. Each is true when the type will do, so that
 // static_assert(mara::check_environment<MyEnvironment>()) can stand beside the type that a user writes.
 
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 #include "mara/pipeline/check_game.hpp"
 #include "mara/pipeline/check_learning.hpp"
 #include "mara/pipeline/concepts.hpp"
@@ -55,7 +55,7 @@ consteval bool check_guidance() {
 }
 
 /// Whether T is a learner, for environment E, critic policy C and guidance mode G.
-template <class T, class E = detail::ProbeEnvironment, class C = critic::Centralized<8>,
+template <class T, class E = detail::ProbeEnvironment, class C = critic::Centralised<8>,
           class G = guidance::None>
 consteval bool check_learner() {
   return detail::LearnerCheck<T, E, C, G>::value;

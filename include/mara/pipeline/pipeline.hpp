@@ -52,7 +52,7 @@ concept DeployableEnvironment = SchedulerEnvironment<E> && requires {
 };
 
 /// A learner at work, for example
-///   Pipeline<ClusterEnvironment<3>, TieredRequest<3>, critic::Centralized<64, 64>,
+///   Pipeline<ClusterEnvironment<3>, TieredRequest<3>, critic::Centralised<64, 64>,
 ///   guidance::AllActionRegulariser,
 ///            learning::Mappo<64, 64>>.
 /// Each parameter fulfils a concept (pipeline/concepts.hpp); what one lacks, the checks (pipeline/checks.hpp)

@@ -1,5 +1,5 @@
 // The centralised critic: one value per global state, the same on the tape and without it.
-#include "mara/critic/centralized.hpp"
+#include "mara/critic/centralised.hpp"
 
 #include <cmath>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 struct Game {
   static constexpr int kGlobalState = 3;
 };
-using Model = critic::Centralized<8, 8>::Model<Game>;
+using Model = critic::Centralised<8, 8>::Model<Game>;
 }  // namespace
 
 TEST_CASE("values on the tape are those without it, one per state", "[critic]") {

@@ -1,5 +1,5 @@
 // Networks of a team: groups against networks of their own, agent ids, permutations, absent agents.
-#include "mara/learning/agent_team.hpp"
+#include "mara/nn/agent_team.hpp"
 
 #include <algorithm>
 #include <string>

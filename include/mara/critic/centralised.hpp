@@ -11,7 +11,7 @@ namespace mara::critic {
 /// One value of the team's return for the environment's global state. As a pipeline parameter it names the
 /// hidden widths; Model<E> is the network for an environment E.
 template <std::size_t... Hidden>
-struct Centralized {
+struct Centralised {
   template <class E>
   class Model {
    public:
