@@ -26,7 +26,7 @@ namespace {
 using namespace bench;
 using mara::AnyTrainer;
 
-constexpr std::int64_t kSteps = 2'000'000;
+constexpr std::int64_t kSteps = 1'000'000;
 constexpr std::size_t kPoints = 10;  ///< of a curve
 
 mara::GameMaker spread() {
@@ -64,7 +64,13 @@ AnyTrainer q(std::uint64_t seed, std::int64_t steps) {
   c.replay_pieces = 5000;
   c.learning_start = 1600;
   c.reward_scale = 0.1;
+  c.gamma = 0.9;
+  c.n_step = 3;
+  c.highest_value = 0.0;  // no reward is positive; without it QMIX grows without limit outside of what it saw
   c.team.agent_ids = true;
+  c.team.network.hidden = {128, 128};
+  c.team.network.dueling = true;
+  c.mixer.hyper_hidden = {64};
   c.epsilon.anneal_steps = static_cast<std::uint64_t>(steps / 8);
   return AnyTrainer(mara::QTrainer<M>::create(c, spread()).value());
 }

@@ -229,6 +229,30 @@ TEST_CASE("learners bootstrap through time limits (A3)", "[learning]") {
   CHECK(std::fabs(team_value(*qmix, {1, 1}, {1}, {0, 0}) - 100.0) < 1.0);
 }
 
+TEST_CASE("next values are held within their bounds, in unscaled rewards", "[learning]") {
+  // Reward 1 for ever at gamma .99 is worth 100; with next values held at 20 it is 1 + .99 x 20, and with
+  // next values of at least 300, 298. Scaled rewards keep the bound.
+  QLearningConfig config = small_q_config(1);
+  config.team.network.hidden = {};
+  config.batch = 4;
+  config.learning_start = 10;
+  config.learning_rate = 0.1;
+  config.target_period = 20;
+  const auto value_of = [&] {
+    auto trainer = QTrainer<critic::SumMixing>::create(config, maker_of(StillGame(1.0f, 10))).value();
+    train(*trainer, 16000);
+    return team_value(*trainer, {1.0f}, {1.0f}, {0});
+  };
+  config.highest_value = 20.0;
+  CHECK(std::fabs(value_of() - 20.8) < 0.01);
+  config.reward_scale = 0.5;
+  CHECK(std::fabs(value_of() - 10.4) < 0.01);
+  config.reward_scale = 1.0;
+  config.highest_value = std::numeric_limits<double>::infinity();
+  config.lowest_value = 300.0;
+  CHECK(std::fabs(value_of() - 298.0) < 0.1);
+}
+
 TEST_CASE("guidance of weight 0 changes no bit, features of none neither (B11)", "[learning]") {
   const QLearningConfig config = busy_config();
   const std::string plain = state_of(*made<critic::MonotonicMixing>(config, 8));
@@ -308,6 +332,9 @@ TEST_CASE("value learners refuse what they cannot learn", "[learning]") {
   CHECK(starts(refusal([](C& c) { c.lambda = std::nan(""); }), "q learning: lambda = nan"));
   CHECK(starts(refusal([](C& c) { c.learning_rate = 0.0; }), "q learning: learning_rate = 0"));
   CHECK(starts(refusal([](C& c) { c.reward_scale = 0.0; }), "q learning: reward_scale = 0"));
+  CHECK(starts(refusal([](C& c) { c.highest_value = std::nan(""); }), "q learning: highest_value = nan"));
+  CHECK(starts(refusal([](C& c) { c.lowest_value = 1.0, c.highest_value = 0.0; }),
+               "q learning: highest_value = 0"));
   CHECK(starts(refusal([](C& c) { c.huber = -1.0; }), "q learning: huber = -1"));
   CHECK(starts(refusal([](C& c) { c.target_period = 0; }), "q learning: target_period = 0"));
   CHECK(starts(refusal([](C& c) { c.priority_alpha = -0.1; }), "q learning: priority_alpha = -0.1"));

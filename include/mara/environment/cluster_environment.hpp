@@ -1,6 +1,8 @@
 #pragma once
 // The scheduling game: every job in the system is an agent; each tick all agents request GPUs.
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -88,6 +90,8 @@ class ClusterEnvironment {
   }
 
   std::size_t agents() const noexcept { return here_ ? simulator_->view().active.size() : 0; }
+  /// Number of the agent's job in the episode's workload: agents keep it while they are there.
+  std::uint64_t agent_id(std::size_t agent) const noexcept { return simulator_->view().active[agent].job; }
   void observe(float* rows) const noexcept {
     if (here_) observation_.write_agents(simulator_->view(), rows);
   }

@@ -95,6 +95,8 @@ class QBootstrap {
     column_.resize(3 * in.steps);
     ends_.resize(in.steps);
     const auto gamma = static_cast<S>(config.gamma);
+    const auto lowest = static_cast<S>(config.reward_scale * config.lowest_value),
+               highest = static_cast<S>(config.reward_scale * config.highest_value);
     for (std::size_t b = 0; b < in.count; ++b)
       for (std::size_t c = 0; c < columns; ++c) {
         const std::size_t length = in.batch->lengths[b];
@@ -103,7 +105,7 @@ class QBootstrap {
         for (std::size_t t = 0; t < length; ++t) {
           const std::size_t at = t * in.count + b, after = (at + in.count) * in.slots + c;
           rewards[t] = static_cast<S>(config.reward_scale) * reward(config, in, at, c);
-          values[t] = next[at * columns + c];
+          values[t] = std::clamp(next[at * columns + c], lowest, highest);
           ends_[t] = static_cast<StepEnd>(in.batch->ends[at]);
           if (M::kPerAgent && (in.batch->present[after] == 0 || in.batch->arrived[after] != 0))
             ends_[t] = StepEnd::kTerminated;

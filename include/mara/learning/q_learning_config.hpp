@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -48,7 +49,13 @@ struct QLearningConfig {
   bool double_q = true;                   ///< van Hasselt, Guez and Silver 2016
   RewardKind reward = RewardKind::kTeam;  ///< a mixed value learns from the sum of individual rewards
   double reward_scale = 1.0;  ///< rewards are multiplied by it for learning; reports show them as they are
-  double huber = 0.0;         ///< above 0: the loss is linear beyond this error (DQN: 1); 0: squared error
+  /// Bounds of what a state can be worth, in the game's own (unscaled) rewards; a next value beyond them is
+  /// held at the bound. The mixer of QMIX multiplies three functions of the state, so that it grows without
+  /// limit outside of what it has seen; where rewards are never positive, highest_value = 0 stops that
+  /// (Andrychowicz et al., "Hindsight experience replay", 2017, appendix A, bound their targets so).
+  double lowest_value = -std::numeric_limits<double>::infinity();
+  double highest_value = std::numeric_limits<double>::infinity();
+  double huber = 0.0;  ///< above 0: the loss is linear beyond this error (DQN: 1); 0: squared error
 
   TeamConfig team{};              ///< networks; team.network.dueling for dueling ones
   MixerConfig mixer{};            ///< where there is a mixer
@@ -97,6 +104,9 @@ inline Status validate(const QLearningConfig& c) {
       {"learning_start", static_cast<double>(c.learning_start)}};
   for (const auto& [field, value] : amounts)
     if (!(value >= 0.0) || !std::isfinite(value)) return bad(field, value, "must not be negative");
+  if (!(c.lowest_value <= c.highest_value) || c.lowest_value == std::numeric_limits<double>::infinity() ||
+      c.highest_value == -std::numeric_limits<double>::infinity())
+    return bad("highest_value", c.highest_value, "must be at least lowest_value");
   if (!(c.learning_rate > 0.0) || !std::isfinite(c.learning_rate))
     return bad("learning_rate", c.learning_rate, "must be positive");
   if (!(c.reward_scale > 0.0) || !std::isfinite(c.reward_scale))
