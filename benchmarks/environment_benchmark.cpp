@@ -12,20 +12,20 @@
 namespace {
 
 using namespace mara;
-using bench::Game;
+using bench::Game3;
 
 /// One step in which every agent takes the first legal option after "nothing". Argument: arrivals in 100
 /// steps.
 template <bool Observe>
 void BM_step(benchmark::State& state) {
-  Game environment(bench::game_of(static_cast<double>(state.range(0)) / 100.0));
+  Game3 environment(bench::game_of(static_cast<double>(state.range(0)) / 100.0));
   std::uint64_t seed = 1;
   environment.reset(seed).value();
-  std::vector<float> rows, global(Game::kGlobalState);
+  std::vector<float> rows, global(Game3::kGlobalState);
   std::int64_t agents = 0;
   for (auto _ : state) {
     if constexpr (Observe) {
-      rows.resize(environment.agents() * static_cast<std::size_t>(Game::kObservation));
+      rows.resize(environment.agents() * static_cast<std::size_t>(Game3::kObservation));
       environment.observe(rows.data());
       environment.global_state(global.data());
     }

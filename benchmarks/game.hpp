@@ -11,11 +11,11 @@
 namespace bench {
 
 using namespace mara;
-using Game = ClusterEnvironment<3>;
+using Game3 = ClusterEnvironment<3>;
 
 /// Poisson arrivals of heavy-tailed jobs, `rate` a step, on 16 GPUs of each of three types.
-inline Game::Config game_of(double rate) {
-  Game::Config game;
+inline Game3::Config game_of(double rate) {
+  Game3::Config game;
   game.cluster = parse_cluster("a100:2x8,v100:2x8,t4:2x8").value();
   game.time_unit_s = 300.0;
   game.workload = [rate](std::uint64_t seed) -> Result<std::vector<Job>> {

@@ -14,13 +14,13 @@
 namespace {
 
 using namespace mara;
-using bench::Game;
+using bench::Game3;
 
 /// One update of MAPPO: a rollout of 16 environments x 32 steps, then the epochs of the default
 /// configuration; guided ones by a flow (its weights are random, the cost is the same).
 template <class Guidance>
 void BM_ppo_update(benchmark::State& state) {
-  using P = Pipeline<Game, TieredRequest<3>, critic::Centralised<64, 64>, Guidance, learning::Mappo<64, 64>>;
+  using P = Pipeline<Game3, TieredRequest<3>, critic::Centralised<64, 64>, Guidance, learning::Mappo<64, 64>>;
   MappoConfig config;
   config.environments = 16;
   Random random(1);

@@ -3,14 +3,14 @@
 #include <cstdio>
 #include <mara/mara.hpp>
 using namespace mara;
-using Game = ClusterEnvironment<3>;  // three GPU types
-using Mara = Pipeline<Game, TieredRequest<3>, critic::Centralised<64, 64>, guidance::AllActionRegulariser,
+using Cluster3 = ClusterEnvironment<3>;  // three GPU types
+using Mara = Pipeline<Cluster3, TieredRequest<3>, critic::Centralised<64, 64>, guidance::AllActionRegulariser,
                       learning::Mappo<64, 64>>;
 
 int main(int argc, char** argv) {
   const auto model = load_workload_model(argc > 1 ? argv[1] : "models/philly.json");
   if (!model) return std::fprintf(stderr, "%s\n", model.error().message.c_str()), 2;
-  Game::Config game;
+  Cluster3::Config game;
   game.cluster = parse_cluster("a100:4x8,v100:4x8,t4:4x8").value();
   game.time_unit_s = 0.5 * mean_interarrival_s(*model);  // a decision at every half gap
   game.workload = [&](auto seed) {
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   learner.train(8192, [](auto& round) { std::printf("reward %.3f\n", round.team_reward); }).value();
   learner.save_actor("first_pipeline.actor").value();
 
-  Game now(game);
+  Cluster3 now(game);
   now.reset(2026).value();
   while (now.agents() < 5) now.step();
   Allocation given(game.cluster);

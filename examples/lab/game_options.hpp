@@ -137,6 +137,7 @@ struct mara::EnumNames<lab::CriticName> {
   static constexpr auto kNames =
       std::to_array<mara::EnumName<lab::CriticName>>({{lab::CriticName::kIndependent, "independent"},
                                                       {lab::CriticName::kCentralised, "centralised"},
+                                                      {lab::CriticName::kCentralised, "centralized"},
                                                       {lab::CriticName::kPooled, "pooled"},
                                                       {lab::CriticName::kAttention, "attention"}});
 };

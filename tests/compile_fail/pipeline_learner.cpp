@@ -4,9 +4,9 @@
 #include "toy.hpp"
 
 struct Idle {
-  struct Config {};
   template <class E, class C, class G>
   struct Trainer : toy::Learner::Trainer<E, C, G> {
+    using Config = typename toy::Learner::Trainer<E, C, G>::Config;
     using Flow = typename toy::Learner::Trainer<E, C, G>::Flow;
     static mara::Result<std::unique_ptr<Trainer>> create(const Config& config,
                                                          const std::function<E(int)>& make, G guidance,

@@ -40,9 +40,9 @@ using Critic = mara::critic::Centralised<8>;
 using Guidance = mara::guidance::None;
 
 struct Learner {
-  struct Config {};
   template <class E, class C, class G>
   struct Trainer {
+    struct Config {};
     struct Report {};
     struct Flow {};
     struct Actor {};

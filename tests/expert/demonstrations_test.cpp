@@ -20,8 +20,8 @@ using namespace mara::test;
 
 namespace {
 
-using Game = ClusterEnvironment<2>;
-using Request = Game::ActionSpace;
+using Game2 = ClusterEnvironment<2>;
+using Request = Game2::ActionSpace;
 
 std::vector<Job> jobs_of(std::uint64_t seed) {
   Random random(seed);
@@ -64,13 +64,13 @@ bool same(const Demonstrations& a, const Demonstrations& b) {
 Demonstrations replay(const std::vector<std::uint64_t>& seeds, int steps,
                       const std::function<int(const float*, int, OptionMask)>& choose) {
   Demonstrations log;
-  Game environment(game());
+  Game2 environment(game());
   auto scheduler = expert();
   std::size_t episode = 0;
   REQUIRE(environment.reset(seeds[episode++]));
   for (int t = 0; t < steps; ++t) {
     const std::size_t agents = environment.agents();
-    std::vector<float> rows(agents * Game::kObservation);
+    std::vector<float> rows(agents * Game2::kObservation);
     environment.observe(rows.data());
     std::vector<std::uint8_t> decided(agents, 0);
     std::vector<int> chosen(agents, 0);
@@ -83,14 +83,14 @@ Demonstrations replay(const std::vector<std::uint64_t>& seeds, int steps,
       scheduler.prepare(view);
       scheduler.decide_rest(view, decided, rest);
       const int ideal = Request::option_of(view.job(a), rest.grant(a));
-      log.observations.insert(log.observations.end(), &rows[a * Game::kObservation],
-                              &rows[a * Game::kObservation] + Game::kObservation);
+      log.observations.insert(log.observations.end(), &rows[a * Game2::kObservation],
+                              &rows[a * Game2::kObservation] + Game2::kObservation);
       log.masks.push_back(environment.mask(a));
       log.possible.push_back(environment.possible(a));
       log.current.push_back(static_cast<std::uint8_t>(environment.current_option(a)));
       log.target.push_back(static_cast<std::uint8_t>(ideal));
       chosen[a] =
-          choose ? choose(&rows[a * Game::kObservation], environment.current_option(a), environment.mask(a))
+          choose ? choose(&rows[a * Game2::kObservation], environment.current_option(a), environment.mask(a))
                  : ideal;
       decided[a] = 1;
       environment.act(a, chosen[a]);
@@ -106,22 +106,22 @@ Demonstrations replay(const std::vector<std::uint64_t>& seeds, int steps,
 
 TEST_CASE("undisturbed labels are the expert's joint decisions", "[demonstrations]") {
   std::vector<std::uint64_t> seeds;
-  const std::function<Game(int)> make = [&](int) {
-    return Game(game([&](std::uint64_t seed) { seeds.push_back(seed); }));
+  const std::function<Game2(int)> make = [&](int) {
+    return Game2(game([&](std::uint64_t seed) { seeds.push_back(seed); }));
   };
   DemonstrationConfig config;
   config.environments = 1;
   config.steps = 60;
   config.labelled_share = 1.0;
   config.disturbance = {0.0};
-  const auto data = demonstrate<Game>(make, expert(), config);
+  const auto data = demonstrate<Game2>(make, expert(), config);
   REQUIRE(data);
   CHECK(data->env_steps == 60);
   REQUIRE(seeds.size() == 3);  // episodes of 25 steps
   CHECK(same(*data, replay(seeds, 60, {})));
 
   // And these are what decide() says of all agents at once.
-  Game environment(game());
+  Game2 environment(game());
   REQUIRE(environment.reset(seeds[0]));
   auto scheduler = expert();
   std::size_t row = 0;
@@ -145,8 +145,8 @@ TEST_CASE("undisturbed labels are the expert's joint decisions", "[demonstration
 
 TEST_CASE("another player is followed, and the expert says what it would do now", "[demonstrations]") {
   std::vector<std::uint64_t> seeds;
-  const std::function<Game(int)> make = [&](int) {
-    return Game(game([&](std::uint64_t seed) { seeds.push_back(seed); }));
+  const std::function<Game2(int)> make = [&](int) {
+    return Game2(game([&](std::uint64_t seed) { seeds.push_back(seed); }));
   };
   DemonstrationConfig config;
   config.environments = 1;
@@ -157,94 +157,94 @@ TEST_CASE("another player is followed, and the expert says what it would do now"
   const auto erratic = [](const float* observation, int, OptionMask mask) {
     return static_cast<int>(std::fabs(observation[0]) * 1000.0f) % 2 == 0 ? 0 : 31 - std::countl_zero(mask);
   };
-  const auto data = demonstrate<Game>(make, expert(), config, [&](int) { return erratic; });
+  const auto data = demonstrate<Game2>(make, expert(), config, [&](int) { return erratic; });
   REQUIRE(data);
   CHECK(same(*data, replay(seeds, 30, erratic)));
 }
 
 TEST_CASE("the same bits on one thread and on two", "[demonstrations]") {
-  const std::function<Game(int)> make = [](int) { return Game(game()); };
+  const std::function<Game2(int)> make = [](int) { return Game2(game()); };
   DemonstrationConfig config;
   config.environments = 7;
   config.steps = 40;
   config.rows = 1400;
-  const auto one = demonstrate<Game>(make, expert(), config);
+  const auto one = demonstrate<Game2>(make, expert(), config);
   config.threads = 2;
-  const auto two = demonstrate<Game>(make, expert(), config);
+  const auto two = demonstrate<Game2>(make, expert(), config);
   REQUIRE(one);
   REQUIRE(two);
   CHECK(one->rows() > 700);
   CHECK(same(*one, *two));
   config.seed = 2;
-  CHECK_FALSE(same(*demonstrate<Game>(make, expert(), config), *one));
+  CHECK_FALSE(same(*demonstrate<Game2>(make, expert(), config), *one));
 }
 
 TEST_CASE("at most as many rows as asked for, a sample of all there were", "[demonstrations]") {
-  const std::function<Game(int)> make = [](int) { return Game(game()); };
+  const std::function<Game2(int)> make = [](int) { return Game2(game()); };
   DemonstrationConfig config;
   config.environments = 2;
   config.steps = 40;
   config.labelled_share = 1.0;
   config.disturbance = {0.3};
-  const auto all = demonstrate<Game>(make, expert(), config);
+  const auto all = demonstrate<Game2>(make, expert(), config);
   REQUIRE(all);
   config.rows = 60;
-  const auto sample = demonstrate<Game>(make, expert(), config);
+  const auto sample = demonstrate<Game2>(make, expert(), config);
   REQUIRE(sample);
   CHECK(all->rows() > 300);
   REQUIRE(sample->rows() == 60);
-  CHECK(sample->observations.size() == 60 * static_cast<std::size_t>(Game::kObservation));
+  CHECK(sample->observations.size() == 60 * static_cast<std::size_t>(Game2::kObservation));
   CHECK(sample->env_steps == 80);
   for (std::size_t r = 0; r < sample->rows(); ++r) {
     CHECK(((sample->masks[r] >> sample->target[r]) & 1u) == 1u);
     CHECK((sample->masks[r] & ~sample->possible[r]) == 0u);
-    CHECK(sample->current[r] < Game::kOptions);
+    CHECK(sample->current[r] < Game2::kOptions);
   }
 }
 
 TEST_CASE("labels of a share of the agents", "[demonstrations]") {
-  const std::function<Game(int)> make = [](int) { return Game(game()); };
+  const std::function<Game2(int)> make = [](int) { return Game2(game()); };
   DemonstrationConfig config;
   config.environments = 4;
   config.steps = 50;
   config.disturbance = {0.0};
   config.labelled_share = 1.0;
-  const double all = static_cast<double>(demonstrate<Game>(make, expert(), config)->rows());
+  const double all = static_cast<double>(demonstrate<Game2>(make, expert(), config)->rows());
   config.labelled_share = 0.25;
-  const double some = static_cast<double>(demonstrate<Game>(make, expert(), config)->rows());
+  const double some = static_cast<double>(demonstrate<Game2>(make, expert(), config)->rows());
   CHECK(some / all > 0.15);
   CHECK(some / all < 0.35);
   config.labelled_share = 0.0;
-  CHECK(demonstrate<Game>(make, expert(), config)->rows() == 0);
+  CHECK(demonstrate<Game2>(make, expert(), config)->rows() == 0);
 }
 
 TEST_CASE("errors of demonstrate()", "[demonstrations]") {
-  const std::function<Game(int)> make = [](int i) {
+  const std::function<Game2(int)> make = [](int i) {
     auto config = game();
     if (i == 1) config.time_unit_s = -1.0;
-    return Game(config);
+    return Game2(config);
   };
   DemonstrationConfig config;
   config.environments = 2;
   config.steps = 3;
-  const auto from_reset = demonstrate<Game>(make, expert(), config);
+  const auto from_reset = demonstrate<Game2>(make, expert(), config);
   REQUIRE_FALSE(from_reset);
   CHECK(from_reset.error().message.find("time_unit_s") != std::string::npos);
   config.environments = -1;
-  CHECK_FALSE(demonstrate<Game>(make, expert(), config));
+  CHECK_FALSE(demonstrate<Game2>(make, expert(), config));
   config.environments = 1;
   config.labelled_share = std::nan("");
-  const auto share = demonstrate<Game>(make, expert(), config);
+  const auto share = demonstrate<Game2>(make, expert(), config);
   REQUIRE_FALSE(share);
   CHECK(share.error().message.find("labelled_share") != std::string::npos);
 }
 
 TEST_CASE("append() joins two collections", "[demonstrations]") {
-  const std::function<Game(int)> make = [](int) { return Game(game()); };
+  const std::function<Game2(int)> make = [](int) { return Game2(game()); };
   DemonstrationConfig config;
   config.environments = 1;
   config.steps = 10;
-  const Demonstrations one = *demonstrate<Game>(make, expert(), config);
+  const Demonstrations one = *demonstrate<Game2>(make, expert(), config);
   Demonstrations two = one;
   two.append(one);
   CHECK(two.rows() == 2 * one.rows());

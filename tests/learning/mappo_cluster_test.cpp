@@ -16,11 +16,11 @@ using namespace mara::test;
 
 namespace {
 
-using Game = ClusterEnvironment<2>;
+using Game2 = ClusterEnvironment<2>;
 using Mode = guidance::Combined<guidance::AllActionRegulariser, guidance::FlowInput>;
-using Guided = MappoTrainer<Game, critic::Centralised<16>, Mode, 16>;
+using Guided = MappoTrainer<Game2, critic::Centralised<16>, Mode, 16>;
 
-Game make(int) {
+Game2 make(int) {
   ClusterEnvironmentConfig config;
   config.cluster.types = {pool("fast", 4), pool("slow", 6)};
   config.workload = [](std::uint64_t seed) -> Result<std::vector<Job>> {
@@ -37,7 +37,7 @@ Game make(int) {
     return jobs;
   };
   config.episode_steps = 20;
-  return Game(config);
+  return Game2(config);
 }
 
 MappoConfig config_of(int threads) {
@@ -65,7 +65,7 @@ std::unique_ptr<Guided> create(int threads) {
 }  // namespace
 
 TEST_CASE("the scheduling game: the same bits on two threads, and after a resume", "[mappo][cluster]") {
-  STATIC_REQUIRE(Guided::kInputs == std::size_t{Game::kObservation} + Game::kOptions);
+  STATIC_REQUIRE(Guided::kInputs == std::size_t{Game2::kObservation} + Game2::kOptions);
   const TemporaryFile file("cluster_checkpoint");
   const auto one = create(1), two = create(2), resumed = create(1);
   for (int i = 0; i < 4; ++i) {

@@ -12,22 +12,22 @@ using namespace mara::test;
 namespace {
 
 using Toy = Pipeline<BitGame, ThreeOptions, critic::Centralised<16>, guidance::None, learning::Mappo<16>>;
-using Game = ClusterEnvironment<3>;
+using Game3 = ClusterEnvironment<3>;
 template <class G>
-using Cluster3 = Pipeline<Game, TieredRequest<3>, critic::Centralised<16>, G, learning::Mappo<16, 8>>;
+using Cluster3 = Pipeline<Game3, TieredRequest<3>, critic::Centralised<16>, G, learning::Mappo<16, 8>>;
 using Plain = Cluster3<guidance::None>;
 using Guided = Cluster3<guidance::AllActionRegulariser>;
 
-static_assert(check_environment<BitGame>() && check_environment<Game>());
+static_assert(check_environment<BitGame>() && check_environment<Game3>());
 static_assert(check_action_space<ThreeOptions>() && check_action_space<TieredRequest<8>>());
 static_assert(check_critic<critic::Centralised<>, BitGame>() && check_critic<critic::Centralised<8, 8>>());
 static_assert(check_guidance<guidance::Combined<guidance::AllActionRegulariser, guidance::FlowInput>>());
 static_assert(check_learner<learning::Mappo<>>() && check_learner<learning::Mappo<8, 8>, BitGame>());
 static_assert(!ActionSpace<int> && !CriticFor<int, BitGame> && !LearnerFor<int, BitGame, int, int>);
-static_assert(DeployableEnvironment<Game> && !DeployableEnvironment<BitGame>);
+static_assert(DeployableEnvironment<Game3> && !DeployableEnvironment<BitGame>);
 static_assert(std::is_nothrow_move_constructible_v<Toy> && !std::is_copy_constructible_v<Toy>);
 static_assert(std::is_same_v<DeployedActor<3, Plain::Actor>, deploy::Actor<3, 16, 8>>);
-static_assert(std::is_same_v<DeployedActor<3, Mlp<float, static_cast<std::size_t>(Game::kObservation), 10>>,
+static_assert(std::is_same_v<DeployedActor<3, Mlp<float, static_cast<std::size_t>(Game3::kObservation), 10>>,
                              deploy::Actor<3>>);
 
 // Only pipelines of clusters can be deployed.
@@ -212,11 +212,11 @@ TEST_CASE("deploy() reports what it cannot know", "[pipeline]") {
   CHECK(pipeline.deploy(0).error().message == "max_agents = 0, must be in [1, 1000000]");
   CHECK(pipeline.save_actor("/nonexistent-folder/actor").error().code == ErrorCode::kIo);
   // Environments that a function builds, but not from a description: the learner is the same.
-  auto made = Plain::create(quick(), [&](int) { return Game(game); }).value();
+  auto made = Plain::create(quick(), [&](int) { return Game3(game); }).value();
   REQUIRE(made.train(1));
   REQUIRE(pipeline.train(1));
   CHECK(actor_weights(made) == actor_weights(pipeline));
-  CHECK(made.deploy(8).has_value() == TellsTimeUnit<Game>);
+  CHECK(made.deploy(8).has_value() == TellsTimeUnit<Game3>);
   CHECK(deploy_actor<3>(made.actor(), {game.time_unit_s}, 8, game.cluster));
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("an expert makes the field that guides", "[pipeline]") {
   CHECK(report.rows > 100);
   CHECK(report.env_steps == 2 * 4 * 40);
   config.threads = 2;  // the same from a function, on two threads
-  const auto again = Guided::flow_from_expert([&](int) { return Game(game); }, expert, config).value();
+  const auto again = Guided::flow_from_expert([&](int) { return Game3(game); }, expert, config).value();
   const auto a = flow->field.network().parameters(), b = again->field.network().parameters();
   CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
 

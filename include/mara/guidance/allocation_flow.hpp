@@ -69,4 +69,8 @@ struct AllocationFlow {
   }
 };
 
+/// The flow that guides learners in an environment E by default.
+template <class E>
+using DefaultFlow = AllocationFlow<E::kOptions, E::kObservation, 128, 128>;
+
 }  // namespace mara

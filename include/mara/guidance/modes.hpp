@@ -35,6 +35,7 @@ struct None {
   using SignalType = LogLikelihood;
   static constexpr bool kUsesField = false;         ///< the learner must have a field
   static constexpr bool kActorInput = false;        ///< the actor sees x1^ - x, also at deployment
+  static constexpr bool kStateInput = false;        ///< critics and mixers see the flow beside the state
   static constexpr bool kConstrainsCritic = false;  ///< critic_loss does something
   float auxiliary_reward(float /*mean_signal*/) const noexcept { return 0.0f; }
   Var policy_loss(Tape<float>&, Var loss, const PolicyTerms&) const { return loss; }
@@ -99,12 +100,20 @@ struct FlowInput : None {
   static constexpr bool kActorInput = true;
 };
 
+/// The mean flow vector x1^ - x of all agents as extra numbers of the global state, which critics and mixers
+/// see in training (FlowStateGame); deployment needs no field.
+struct FlowState : None {
+  static constexpr bool kUsesField = true;
+  static constexpr bool kStateInput = true;
+};
+
 /// Several modes at once; the signal is that of the first.
 template <class First, class... Rest>
 struct Combined {
   using SignalType = typename First::SignalType;
   static constexpr bool kUsesField = First::kUsesField || (Rest::kUsesField || ...);
   static constexpr bool kActorInput = First::kActorInput || (Rest::kActorInput || ...);
+  static constexpr bool kStateInput = First::kStateInput || (Rest::kStateInput || ...);
   static constexpr bool kConstrainsCritic = First::kConstrainsCritic || (Rest::kConstrainsCritic || ...);
   std::tuple<First, Rest...> modes{};
 
@@ -129,6 +138,7 @@ concept Mode = requires(const G& g, Tape<float>& tape, Var loss, const PolicyTer
   requires Signal<typename G::SignalType>;
   { G::kUsesField } -> std::convertible_to<bool>;
   { G::kActorInput } -> std::convertible_to<bool>;
+  { G::kStateInput } -> std::convertible_to<bool>;
   { G::kConstrainsCritic } -> std::convertible_to<bool>;
   { g.auxiliary_reward(0.0f) } -> std::same_as<float>;
   { g.policy_loss(tape, loss, policy) } -> std::same_as<Var>;

@@ -17,10 +17,6 @@
 
 namespace mara {
 
-/// The flow that guides learners in an environment E by default.
-template <class E>
-using DefaultFlow = AllocationFlow<E::kOptions, E::kObservation, 128, 128>;
-
 /// One row per (step, present agent) of one environment. Absent agents have no row, so they change nothing.
 struct AgentRows {
   std::vector<float> inputs;             ///< rows x actor inputs

@@ -13,9 +13,11 @@ namespace mara::detail {
 template <class C, class E>
 struct CriticCheck {
   static constexpr bool kModel = requires { typename C::template Model<E>; };
-  static_assert(kModel,
-                "mara: the critic needs a class template `Model<E>`: the network for an environment E. See "
-                "mara/critic/centralised.hpp");
+  static_assert(
+      kModel,
+      "mara: the critic needs a class template `Model<E>`: the network for an environment E. See "
+      "mara/critic/centralised.hpp; or be a critic of values (mara/critic/value_critic.hpp) or a mixer "
+      "(mara/critic/mixing.hpp)");
   static constexpr bool kInitial = !kModel || requires {
     requires std::constructible_from<typename C::template Model<E>, Random&>;
   };
@@ -45,6 +47,12 @@ struct CriticCheck {
       "mara/critic/centralised.hpp");
 };
 
+/// Their extents are known at run time, so that no environment is asked for.
+template <class C, class E>
+requires(critic::ValueCritic<C> || Mixing<C>) struct CriticCheck<C, E> {
+  static constexpr bool value = true;
+};
+
 template <class G>
 struct GuidanceCheck {
   static constexpr bool kSignal = requires { requires guidance::Signal<typename G::SignalType>; };
@@ -55,12 +63,12 @@ struct GuidanceCheck {
   static constexpr bool kFlags = requires {
     { G::kUsesField } -> std::convertible_to<bool>;
     { G::kActorInput } -> std::convertible_to<bool>;
+    { G::kStateInput } -> std::convertible_to<bool>;
     { G::kConstrainsCritic } -> std::convertible_to<bool>;
   };
-  static_assert(
-      kFlags,
-      "mara: the guidance needs `static constexpr bool` kUsesField, kActorInput and kConstrainsCritic; "
-      "derive from guidance::None to inherit them. See mara/guidance/modes.hpp");
+  static_assert(kFlags,
+                "mara: the guidance needs `static constexpr bool` kUsesField, kActorInput, kStateInput and "
+                "kConstrainsCritic; derive from guidance::None to inherit them. See mara/guidance/modes.hpp");
   static constexpr bool kReward = requires(const G& g) {
     { g.auxiliary_reward(0.0f) } -> std::same_as<float>;
   };
@@ -86,40 +94,35 @@ struct GuidanceCheck {
   static constexpr bool value = guidance::Mode<G>;
 };
 
-template <class L, class E, class C, class G>
-struct LearnerCheck {
-  static constexpr bool kConfig = requires { typename L::Config; };
-  static_assert(kConfig,
-                "mara: the learner needs a type `Config`, an aggregate of its hyper-parameters. See "
-                "mara/learning/mappo_policy.hpp");
-  static constexpr bool kTrainer = requires { typename L::template Trainer<E, C, G>; };
+/// The members of a trainer T.
+template <class T, class L, class E, class C, class G>
+struct TrainerCheck {
+  static constexpr bool kConfig = requires { typename T::Config; };
   static_assert(
-      kTrainer,
-      "mara: the learner needs a template `Trainer<E, C, G>` for an environment, a critic policy and a "
-      "guidance mode. See mara/learning/mappo_policy.hpp");
-  static constexpr bool kTypes = !kTrainer || requires {
-    typename L::template Trainer<E, C, G>::Report;
-    typename L::template Trainer<E, C, G>::Flow;
-    typename L::template Trainer<E, C, G>::Actor;
+      kConfig,
+      "mara: the learner's Trainer needs a type `Config`, an aggregate of its hyper-parameters. See "
+      "mara/pipeline/concepts.hpp");
+  static constexpr bool kTypes = requires {
+    typename T::Report;
+    typename T::Flow;
+    typename T::Actor;
   };
   static_assert(
       kTypes,
       "mara: the learner's Trainer needs the types Report, Flow and Actor. See mara/pipeline/concepts.hpp");
   static constexpr bool kCreate =
       !kConfig || !kTypes ||
-      requires(const typename L::Config& config, const std::function<E(int)>& make, G guidance,
-               std::shared_ptr<const typename L::template Trainer<E, C, G>::Flow> flow) {
-    {
-      L::template Trainer<E, C, G>::create(config, make, guidance, flow)
-      } -> std::same_as<Result<std::unique_ptr<typename L::template Trainer<E, C, G>>>>;
+      requires(const typename T::Config& config, const std::function<E(int)>& make, G guidance,
+               std::shared_ptr<const typename T::Flow> flow) {
+    { T::create(config, make, guidance, flow) } -> std::same_as<Result<std::unique_ptr<T>>>;
   };
   static_assert(kCreate,
                 "mara: the learner's Trainer needs `static Result<std::unique_ptr<Trainer>> create(const "
                 "Config&, const "
                 "std::function<E(int)>& make, G guidance, std::shared_ptr<const Flow> flow)`. See "
                 "mara/pipeline/concepts.hpp");
-  static constexpr bool kUpdate = !kTypes || requires(typename L::template Trainer<E, C, G> & t) {
-    { t.update() } -> std::same_as<Result<typename L::template Trainer<E, C, G>::Report>>;
+  static constexpr bool kUpdate = !kTypes || requires(T & t) {
+    { t.update() } -> std::same_as<Result<typename T::Report>>;
   };
   static_assert(kUpdate,
                 "mara: the learner's Trainer needs `Result<Report> update()`: one round of experience and "
@@ -132,5 +135,23 @@ struct LearnerCheck {
       "`Status save(const std::string& path) const` and `Status load(const std::string& path)`. See "
       "mara/pipeline/concepts.hpp");
 };
+
+template <class L, class E, class C, class G>
+struct LearnerCheck {
+  static constexpr bool kTrainer = requires { typename L::template Trainer<E, C, G>; };
+  static_assert(
+      kTrainer,
+      "mara: the learner needs a template `Trainer<E, C, G>` for an environment, this critic policy and this "
+      "guidance mode. learning::Mappo takes critics with a Model and every mode but FlowState, "
+      "learning::TeamPpo critics of values and every mode but FlowInput, learning::QLearning mixers and the "
+      "modes None and FlowState. See mara/learning/mappo_policy.hpp, team_ppo_policy.hpp, "
+      "q_learning_policy.hpp");
+  static constexpr bool value = false;
+};
+template <class L, class E, class C, class G>
+requires requires {
+  typename L::template Trainer<E, C, G>;
+}
+struct LearnerCheck<L, E, C, G> : TrainerCheck<typename L::template Trainer<E, C, G>, L, E, C, G> {};
 
 }  // namespace mara::detail

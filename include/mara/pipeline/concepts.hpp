@@ -13,6 +13,8 @@
 #include "mara/autodiff/tape.hpp"
 #include "mara/core/random.hpp"
 #include "mara/core/result.hpp"
+#include "mara/critic/mixing.hpp"
+#include "mara/critic/value_critic.hpp"
 #include "mara/environment/concept.hpp"
 #include "mara/guidance/modes.hpp"
 
@@ -35,13 +37,16 @@ concept ActionSpace = requires(const float* logits, OptionMask mask, const typen
   { d.entropy() } -> std::convertible_to<float>;
 };
 
-/// A critic policy for an environment E: C::Model<E> is a network from E's global state to one value. With M
-/// = C::Model<E>, m of type M: M(random) initialises it, M::kInputs == E::kGlobalState, m.network() is an
-/// Mlp, m.values(states, rows, out, workspace) evaluates it, and m.values(tape, states) puts it on the tape.
+/// A critic policy for an environment E is one of three. critic::ValueCritic and Mixing have their extents at
+/// run time (critic/value_critic.hpp, critic/mixing.hpp). Otherwise C::Model<E> is a network from E's global
+/// state to one value. With M = C::Model<E>, m of type M: M(random) initialises it, M::kInputs ==
+/// E::kGlobalState, m.network() is an Mlp, m.values(states, rows, out, workspace) evaluates it, and
+/// m.values(tape, states) puts it on the tape.
 template <class C, class E>
-concept CriticFor = requires(typename C::template Model<E>& model, const typename C::template Model<E>& fixed,
-                             typename C::template Model<E>::Network::Workspace& work, Random& random,
-                             Tape<float>& tape, Var states, const float* in, float* out, std::size_t rows) {
+concept CriticFor = critic::ValueCritic<C> || Mixing<C> ||
+    requires(typename C::template Model<E>& model, const typename C::template Model<E>& fixed,
+             typename C::template Model<E>::Network::Workspace& work, Random& random, Tape<float>& tape,
+             Var states, const float* in, float* out, std::size_t rows) {
   requires std::constructible_from<typename C::template Model<E>, Random&>;
   requires C::template Model<E>::kInputs == static_cast<std::size_t>(E::kGlobalState);
   { model.network() } -> std::same_as<typename C::template Model<E>::Network&>;
@@ -50,15 +55,16 @@ concept CriticFor = requires(typename C::template Model<E>& model, const typenam
   { model.values(tape, states) } -> std::same_as<Var>;
 };
 
-/// A learner for an environment E, a critic policy C and a guidance mode G: L::Config, and L::Trainer<E, C,
-/// G> with types Report, Flow and Actor, and
+/// A learner for an environment E, a critic policy C and a guidance mode G: L::Trainer<E, C, G> with types
+/// Config (an aggregate of hyper-parameters), Report, Flow and Actor, and
 /// - create(config, make, guidance, flow) -> Result<std::unique_ptr<Trainer>>; make(i) builds environment i;
 /// - update() -> Result<Report>, one round of experience and learning; Report has env_steps;
 /// - env_steps() -> std::int64_t; actor() -> const Actor&; save(path), load(path) -> Status.
 template <class L, class E, class C, class G>
 concept LearnerFor = requires(typename L::template Trainer<E, C, G>& trainer,
                               const typename L::template Trainer<E, C, G>& fixed,
-                              const typename L::Config& config, const std::function<E(int)>& make, G guidance,
+                              const typename L::template Trainer<E, C, G>::Config& config,
+                              const std::function<E(int)>& make, G guidance,
                               std::shared_ptr<const typename L::template Trainer<E, C, G>::Flow> flow,
                               const std::string& path) {
   {

@@ -38,7 +38,7 @@ struct PipelineTrainer {
 template <class E, class C, class G, class L>
 struct PipelineTrainer<true, E, C, G, L> {
   using type = typename L::template Trainer<E, C, G>;
-  using Config = typename L::Config;
+  using Config = typename type::Config;
 };
 
 }  // namespace detail
