@@ -11,13 +11,17 @@
 #include "mara/environment/game_registry.hpp"
 #include "mara/environment/joint_game.hpp"
 #include "mara/learning/exact_evaluation.hpp"
+#include "mara/learning/small_game_configs.hpp"
 
 namespace lab {
 namespace {
 
 using mara::AnyTrainer;
 using mara::GameMaker;
+using mara::matrix_game_q;
 using mara::Result;
+using mara::small_game_maddpg;
+using mara::small_game_q;
 using Judge = std::function<bool(double)>;
 using Measure = std::function<Result<double>(const AnyTrainer&)>;
 
@@ -65,57 +69,12 @@ Measure dyn_a_gap(const GameMaker& make) {
   });
 }
 
-// Configurations: small networks, what games of a few states want.
-
+/// With a small critic, and exploration that lasts for a while.
 template <class Config>
 Config small_ppo() {
-  Config c;
-  c.environments = 8;
-  c.rollout_steps = 32;
-  c.minibatch_steps = 256;
-  c.learning_rate = c.critic_learning_rate = 2e-3;
-  c.actor.network.hidden = {32};
-  c.actor.network.output_gain = 0.01f;
+  auto c = mara::small_game_ppo<Config>();
   c.critic.network.hidden = {32};
   c.entropy_initial = 0.1;
-  return c;
-}
-
-mara::QLearningConfig small_q() {
-  mara::QLearningConfig c;
-  c.replay_pieces = 1000;
-  c.batch = 64;
-  c.learning_start = 64;
-  c.target_period = 100;
-  c.team.network.hidden = {64};
-  c.team.agent_ids = true;
-  c.mixer.width = 8;
-  c.mixer.central_hidden = {32};
-  c.optimistic_alpha = 0.1;
-  c.epsilon = mara::EpsilonSchedule::constant(1.0);
-  return c;
-}
-
-/// Much data and averaged networks: fixed points under uniform exploration of games with large payoffs.
-mara::QLearningConfig matrix_q() {
-  mara::QLearningConfig c = small_q();
-  c.environments = 16;
-  c.replay_pieces = 80000;
-  c.batch = 128;
-  c.learning_start = 256;
-  c.team.network.hidden = {32};
-  c.learning_rate = 1e-3;
-  c.target_tau = 0.005;
-  return c;
-}
-
-mara::MaddpgConfig small_maddpg(std::size_t agents) {
-  mara::MaddpgConfig c;
-  c.actors.groups = mara::separate_groups(agents);
-  c.batch = 128;
-  c.round_steps = 20;
-  c.learning_rate = c.critic_learning_rate = 3e-3;
-  c.random_steps = 500;
   return c;
 }
 
@@ -170,7 +129,7 @@ class Cases {
 void two_step(std::vector<GameCase>& to) {
   Cases cases(to, "two-step");
   const auto returns = [&] { return team_return(cases.played(), 1); };
-  mara::QLearningConfig q = small_q();
+  mara::QLearningConfig q = small_game_q();
   q.collect_steps = 2;
   q.learning_start = 128;
   cases.add_q("iql", LearnerName::kIql, q, 5000, "return", "7", returns(), about(7.0));
@@ -180,7 +139,7 @@ void two_step(std::vector<GameCase>& to) {
   auto mappo = small_ppo<MappoConfig>();
   mappo.actor.agent_ids = true;
   cases.add("mappo", mappo, 10'000, "return", "8", returns(), about(8.0));
-  mara::MaddpgConfig maddpg = small_maddpg(2);
+  mara::MaddpgConfig maddpg = small_game_maddpg(2);
   maddpg.gamma = 0.99;
   maddpg.random_steps = 1'000;
   maddpg.policy_delay = 1;
@@ -195,40 +154,40 @@ void two_step(std::vector<GameCase>& to) {
 void matrices(std::vector<GameCase>& to) {
   {
     Cases cases(to, "climbing");
-    cases.add_q("iql", LearnerName::kIql, matrix_q(), 40'000, "return", "5", team_return(cases.game(), 1),
-                about(5.0));
-    cases.add_q("vdn", LearnerName::kVdn, matrix_q(), 40'000, "return", "5", team_return(cases.game(), 1),
-                about(5.0));
+    cases.add_q("iql", LearnerName::kIql, matrix_game_q(), 40'000, "return", "5",
+                team_return(cases.game(), 1), about(5.0));
+    cases.add_q("vdn", LearnerName::kVdn, matrix_game_q(), 40'000, "return", "5",
+                team_return(cases.game(), 1), about(5.0));
   }
   {
     Cases cases(to, "penalty");
-    cases.add_q("iql", LearnerName::kIql, matrix_q(), 40'000, "return", "2", team_return(cases.game(), 1),
-                about(2.0));
+    cases.add_q("iql", LearnerName::kIql, matrix_game_q(), 40'000, "return", "2",
+                team_return(cases.game(), 1), about(2.0));
   }
   {
     Cases cases(to, "qtran");
     const Measure result = team_return(cases.game(), 1);
-    cases.add_q("vdn", LearnerName::kVdn, matrix_q(), 40'000, "return", "0", result, about(0.0));
-    cases.add_q("qmix", LearnerName::kQmix, matrix_q(), 48'000, "return", "0 or 8", result,
+    cases.add_q("vdn", LearnerName::kVdn, matrix_game_q(), 40'000, "return", "0", result, about(0.0));
+    cases.add_q("qmix", LearnerName::kQmix, matrix_game_q(), 48'000, "return", "0 or 8", result,
                 [](double got) { return got == 0.0 || got == 8.0; });
-    cases.add_q("ow-qmix", LearnerName::kOwQmix, matrix_q(), 40'000, "return", "8", result, about(8.0));
+    cases.add_q("ow-qmix", LearnerName::kOwQmix, matrix_game_q(), 40'000, "return", "8", result, about(8.0));
   }
   {
     Cases cases(to, "nearly-monotone");
     const Measure result = team_return(cases.game(), 1);
-    cases.add_q("vdn", LearnerName::kVdn, matrix_q(), 40'000, "return", "12", result, about(12.0));
-    cases.add_q("qmix", LearnerName::kQmix, matrix_q(), 40'000, "return", "12", result, about(12.0));
+    cases.add_q("vdn", LearnerName::kVdn, matrix_game_q(), 40'000, "return", "12", result, about(12.0));
+    cases.add_q("qmix", LearnerName::kQmix, matrix_game_q(), 40'000, "return", "12", result, about(12.0));
   }
   {
     Cases cases(to, "allocation");
     const Measure result = team_return(cases.game(), 1);
-    cases.add_q("iql", LearnerName::kIql, matrix_q(), 40'000, "return", "8", result, about(8.0));
-    cases.add_q("vdn", LearnerName::kVdn, matrix_q(), 40'000, "return", "8", result, about(8.0));
+    cases.add_q("iql", LearnerName::kIql, matrix_game_q(), 40'000, "return", "8", result, about(8.0));
+    cases.add_q("vdn", LearnerName::kVdn, matrix_game_q(), 40'000, "return", "8", result, about(8.0));
     auto mappo = small_ppo<MappoConfig>();
     mappo.actor.groups = mara::separate_groups(3);
     cases.add("mappo", mappo, 10'000, "return", "8", result, about(8.0));
     cases.together(mara::JointAction::kFlat);
-    mara::QLearningConfig dqn = matrix_q();
+    mara::QLearningConfig dqn = matrix_game_q();
     dqn.team.agent_ids = false;
     cases.add_q("dqn", LearnerName::kDqn, dqn, 40'000, "return", "8", team_return(cases.played(), 1),
                 about(8.0));
@@ -249,7 +208,7 @@ void dyn_a(std::vector<GameCase>& to) {
   const char *what = "gap to V*, %", *expected = "at most 1";
   const Judge passes = [](double got) { return got <= 1.0; };
   cases.add("mappo", mappo, 60'000, what, expected, dyn_a_gap(cases.played()), passes);
-  mara::QLearningConfig q = small_q();
+  mara::QLearningConfig q = small_game_q();
   q.gamma = 0.9;
   q.environments = 16;
   q.replay_pieces = 20'000;
@@ -284,7 +243,7 @@ void numbers(std::vector<GameCase>& to) {
     mappo.final_rate = 0.1;
     mappo.initial_log_std = -1.5;
     cases.add("mappo", mappo, 20'000, "J", "at least .8406", result, at_least(best - 0.005));
-    mara::MaddpgConfig maddpg = small_maddpg(2);
+    mara::MaddpgConfig maddpg = small_game_maddpg(2);
     maddpg.noise_initial = 0.2;
     maddpg.policy_delay = 1;
     maddpg.replay = 2'000;
@@ -312,7 +271,7 @@ void numbers(std::vector<GameCase>& to) {
     mappo.final_rate = 0.05;
     mappo.initial_log_std = -1.0, mappo.least_log_std = -2.0;
     cases.add("mappo", mappo, 100'000, "J", "at least -.6815", result, at_least(bound));
-    mara::MaddpgConfig maddpg = small_maddpg(2);
+    mara::MaddpgConfig maddpg = small_game_maddpg(2);
     maddpg.gamma = mara::LinearQuadraticTeam::kDiscount;
     maddpg.actors.network.hidden = {};  // tanh of a linear function
     maddpg.critic_hidden = {32, 32};
@@ -342,7 +301,7 @@ void single(std::vector<GameCase>& to) {
     ppo.gamma = 0.95;
     ppo.entropy_initial = 0.05, ppo.entropy_final = 0.0;
     cases.add("ppo", ppo, 60'000, "V(0)", "2", result, about(2.0));
-    mara::QLearningConfig dqn = small_q();
+    mara::QLearningConfig dqn = small_game_q();
     dqn.environments = 8;
     dqn.replay_pieces = 20'000;
     dqn.gamma = 0.95;
@@ -367,7 +326,7 @@ void single(std::vector<GameCase>& to) {
     ppo.actor.network.hidden = ppo.critic.network.hidden = {64, 64};
     ppo.actor.network.activation = ppo.critic.network.activation = mara::Activation::kTanh;
     cases.add("ppo", ppo, 1200, "return", "at least 90", team_return(cases.game(), 10), at_least(90.0));
-    mara::QLearningConfig dqn = small_q();
+    mara::QLearningConfig dqn = small_game_q();
     dqn.team.agent_ids = false;
     dqn.gamma = 0.4;
     dqn.learning_rate = 2e-3;

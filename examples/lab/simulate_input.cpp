@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "mara/cluster/platform_text.hpp"
@@ -22,17 +20,6 @@ namespace lab {
 namespace {
 
 using namespace mara;  // NOLINT
-
-/// Whether a file that an option names can be read to its end: what is there is a file or a pipe. What is not
-/// there, or is a folder, the reader tells. Errors (kIo) name option and path.
-Status check_source(const char* option, const std::string& path) {
-  std::error_code code;
-  const auto status = std::filesystem::status(path, code);
-  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status) ||
-      std::filesystem::is_regular_file(status) || std::filesystem::is_fifo(status))
-    return {};
-  return at_option(option, Error{ErrorCode::kIo, path + ": is neither a file nor a pipe"});
-}
 
 /// A platform with the nodes of an openb list, in its order; device types fastest first.
 Result<Platform> read_openb_platform(const std::string& path) {
@@ -69,8 +56,6 @@ Result<Platform> read_openb_platform(const std::string& path) {
 }
 
 Result<Platform> read_platform(const std::string& spec) {
-  if (spec[0] == '@')
-    if (auto readable = check_source("cluster", spec.substr(1)); !readable) return readable.error();
   auto platform = spec[0] == '@' ? read_openb_platform(spec.substr(1)) : parse_platform(spec);
   if (!platform) return at_option("cluster", platform.error());
   return platform;
@@ -113,7 +98,6 @@ Status set_load(Trace& trace, double gpus, double load) {
 /// The table of --throughputs; nothing when it is not given.
 Result<std::optional<GavelThroughputs>> read_throughputs(const SimulateOptions& options) {
   if (options.throughputs.empty()) return std::optional<GavelThroughputs>{};
-  if (auto readable = check_source("throughputs", options.throughputs); !readable) return readable.error();
   const auto measured = read_text_file_or_gzip(options.throughputs);
   if (!measured) return at_option("throughputs", measured.error());
   auto parsed = parse_gavel_throughputs(*measured, options.throughputs);
@@ -123,7 +107,6 @@ Result<std::optional<GavelThroughputs>> read_throughputs(const SimulateOptions& 
 
 Result<Trace> read_trace(const SimulateOptions& options, const GavelThroughputs* throughputs,
                          TraceFormat& format) {
-  if (auto readable = check_source("trace", options.trace); !readable) return readable.error();
   auto text = read_text_file_or_gzip(options.trace);
   if (!text) return at_option("trace", text.error());
   const auto found = options.format ? Result<TraceFormat>(*options.format) : guess_trace_format(*text);

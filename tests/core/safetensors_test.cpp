@@ -1,6 +1,8 @@
 // The safetensors reader and writer: what goes in comes out, and no file that lies is believed.
 #include "mara/core/safetensors.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -443,6 +445,30 @@ TEST_CASE("the writer refuses what no reader would take", "[safetensors]") {
   CHECK(written.error().message ==
         (folder.path / "file").string() + ": tensor \"x\": is no new name in UTF-8");
   CHECK_FALSE(std::filesystem::exists(folder.path / "file"));
+}
+
+TEST_CASE("pipes are read, and devices refused before they are opened", "[safetensors]") {
+  const std::string bytes = small_file();
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  REQUIRE(::write(ends[1], bytes.data(), bytes.size()) == static_cast<::ssize_t>(bytes.size()));
+  ::close(ends[1]);
+  const std::string pipe = "/dev/fd/" + std::to_string(ends[0]);
+  CHECK(SafetensorsFile::open(pipe));
+  std::string rest;
+  CHECK(read_file(pipe, rest));
+  CHECK(rest.empty());
+  ::close(ends[0]);
+  // The first has no end, the second is empty, the others are block devices where there are any.
+  for (const char* device : {"/dev/zero", "/dev/null", "/dev/loop0", "/dev/sda", "/dev/vda"}) {
+    if (!std::filesystem::exists(device)) continue;
+    InputFile file;
+    const Status opened = file.open(device);
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().code == ErrorCode::kIo);
+    CHECK(opened.error().message == std::string(device) + ": is neither a file nor a pipe");
+    CHECK(SafetensorsFile::open(device).error().message == opened.error().message);
+  }
 }
 
 TEST_CASE("paths that cannot be read or written are errors with their reason", "[safetensors]") {

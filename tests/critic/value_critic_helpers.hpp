@@ -50,6 +50,33 @@ struct RandomTeams {
   }
 };
 
+/// Three slots that see two numbers each, and a state of four.
+inline const GameShape kThreeSlots{3, 2, 4, ActionShape::discrete(2)};
+
+/// Small networks for a critic that has a network and ids: IndependentValues, CentralisedValues.
+template <class C>
+typename C::Config small_critic(Recurrence recurrence = Recurrence::kNone, bool ids = false) {
+  typename C::Config c;
+  c.network.hidden = {6};
+  c.network.activation = Activation::kTanh;
+  c.network.recurrence = recurrence;
+  c.network.memory_units = 5;
+  c.agent_ids = ids;
+  return c;
+}
+/// f(config) for every recurrence, without and with ids, and for both values of `choice`.
+template <class C, class F>
+void each_small_critic(bool C::Config::*choice, F&& f) {
+  for (const Recurrence kind : {Recurrence::kNone, Recurrence::kGru, Recurrence::kLstm})
+    for (const bool ids : {false, true})
+      for (const bool chosen : {false, true}) {
+        CAPTURE(static_cast<int>(kind), ids, chosen);
+        auto config = small_critic<C>(kind, ids);
+        config.*choice = chosen;
+        f(config);
+      }
+}
+
 /// A critic and its first parameters.
 template <class C>
 struct Begun {

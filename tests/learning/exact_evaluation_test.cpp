@@ -36,12 +36,20 @@ struct Known {
 
 TEST_CASE("exact evaluation: linear policies of the linear-quadratic team", "[learning]") {
   using G = LinearQuadraticTeam;
-  for (const auto& gains : {std::array{G::kBestGains[0], G::kBestGains[1]}, std::array{0.5, 0.5}}) {
-    Known policy{{}, gains};
+  struct Case {
+    std::array<double, 2> gains;
+    double expected_return, closed_loop;
+  };
+  for (const Case& c : {Case{{G::kBestGains[0], G::kBestGains[1]}, -0.66168862, 0.22009921},
+                        Case{{0.5, 0.5}, -0.85498987, 0.6}}) {
+    CAPTURE(c.gains[0], c.gains[1]);
+    Known policy{{}, c.gains};
     const auto value = linear_quadratic_value(policy, G().shape());
     REQUIRE(value);
-    CHECK(value->expected_return == Approx(G::expected_return(gains[0], gains[1])).epsilon(2e-3));
-    CHECK(value->closed_loop == Approx(G::closed_loop(gains[0], gains[1])).margin(1e-5));
+    CHECK(value->expected_return == Approx(c.expected_return).margin(1e-5));
+    CHECK(value->expected_return == Approx(G::expected_return(c.gains[0], c.gains[1])).margin(1e-5));
+    CHECK(value->closed_loop == Approx(c.closed_loop).margin(1e-6));
+    CHECK(value->closed_loop == Approx(G::closed_loop(c.gains[0], c.gains[1])).margin(1e-6));
   }
 }
 

@@ -236,6 +236,7 @@ TEST_CASE("a checkpoint that is damaged or of another trainer is refused and cha
     const Status loaded = victim->load(path);
     REQUIRE_FALSE(loaded);
     CHECK_THAT(loaded.error().message, Catch::Matchers::Contains(why));
+    CHECK(loaded.error().message.starts_with(path + ": "));
     REQUIRE(victim->save(state.path));
     REQUIRE(read_file(state.path, after));
     CHECK(before == after);

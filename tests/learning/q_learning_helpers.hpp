@@ -13,6 +13,7 @@
 #include "mara/core/random.hpp"
 #include "mara/environment/matrix_game.hpp"
 #include "mara/learning/q_learning.hpp"
+#include "mara/learning/small_game_configs.hpp"
 #include "sanitized.hpp"
 
 namespace mara::test {
@@ -158,34 +159,15 @@ double team_value(const Trainer& trainer, const std::vector<float>& observations
   return static_cast<double>(tape.scalar(mixed));
 }
 
-/// Small networks with ids, uniform exploration, transitions: what the games of one and two steps need.
+/// The configurations of the library with a seed.
 inline QLearningConfig small_q_config(std::uint64_t seed) {
-  QLearningConfig config;
+  QLearningConfig config = small_game_q();
   config.seed = seed;
-  config.replay_pieces = 1000;
-  config.batch = 64;
-  config.learning_start = 64;
-  config.target_period = 100;
-  config.team.network.hidden = {64};
-  config.team.agent_ids = true;
-  config.mixer.width = 8;
-  config.mixer.central_hidden = {32};
-  config.optimistic_alpha = 0.1;
-  config.epsilon = EpsilonSchedule::constant(1.0);
   return config;
 }
-
-/// The same for one-step games with large payoffs: much data and averaged networks, against the noise of
-/// samples.
 inline QLearningConfig matrix_config(std::uint64_t seed) {
-  QLearningConfig config = small_q_config(seed);
-  config.environments = 16;
-  config.replay_pieces = 80000;
-  config.batch = 128;
-  config.learning_start = 256;
-  config.team.network.hidden = {32};
-  config.learning_rate = 1e-3;
-  config.target_tau = 0.005;
+  QLearningConfig config = matrix_game_q();
+  config.seed = seed;
   return config;
 }
 

@@ -97,14 +97,7 @@ TEST_CASE("team ppo: dynamic allocation within 1 % of the best values", "[team_p
     config.entropy_initial = 0.05, config.entropy_final = 0.0;
     const auto trainer = trained<TeamMappoTrainer>(config, make, 60'000);
     auto policy = trainer->policy(trainer->weights());
-    std::array<Game::Values, 2> request{};
-    for (std::size_t s = 0; s < Game::kStates; ++s) {
-      std::array<float, 18> seen{};
-      seen[s] = seen[9 + s] = 1.0f;
-      const Deed done = deed(policy, Game().shape(), seen);
-      for (std::size_t i = 0; i < 2; ++i) request[i][s] = done.options[i];
-    }
-    const Game::Values values = Game::values(Game::joint_policy(request));
+    const Game::Values values = dynamic_allocation_values(policy, Game().shape()).value();
     for (const std::size_t s : {std::size_t{0}, std::size_t{8}}) {
       CAPTURE(s, values[s], best[s]);
       CHECK(values[s] >= 1.01 * best[s]);
@@ -127,10 +120,8 @@ TEST_CASE("team ppo: the quadratic team with numbers", "[team_ppo][games]") {
       config.initial_log_std = -1.5;  // tanh bends the mean of a wide distribution away from its middle
       const auto trainer = trained<TeamMappoTrainer>(config, make, 20'000);
       auto policy = trainer->policy(trainer->weights());
-      const Deed done = deed(policy, QuadraticTeam().shape(), std::array<float, 2>{1, 1});
-      const double value =
-          QuadraticTeam::value(static_cast<double>(done.numbers[0]), static_cast<double>(done.numbers[1]));
-      CAPTURE(seed, static_cast<int>(kind), done.numbers[0], done.numbers[1], value);
+      const double value = quadratic_team_value(policy, QuadraticTeam().shape()).value();
+      CAPTURE(seed, static_cast<int>(kind), value);
       CHECK(value >= QuadraticTeam::kBestValue - 0.005);
     }
 }
@@ -189,7 +180,7 @@ TEST_CASE("team ppo: staying at home on the chain, with and without a potential"
         std::array<float, ChainGame::kStates> seen{};
         seen[s] = 1.0f;
         CAPTURE(seed, shaped, s);
-        CHECK(deed(policy, ChainGame().shape(), seen).options[0] == 0);
+        CHECK(answer(policy, ChainGame().shape(), seen).value().options[0] == 0);
       }
     }
 }

@@ -1,10 +1,7 @@
 #pragma once
-// What the tests of the PPO family share: training for a number of steps, reading a policy, exact values of
-// policies that are no tables.
+// What the tests of the PPO family share: a game whose agents come and go, training for a number of steps.
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -13,6 +10,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "mara/learning/small_game_configs.hpp"
 #include "mara/learning/team_ppo.hpp"
 
 namespace mara::test {
@@ -103,17 +101,9 @@ GameMaker same_game(G game) {
   return [game](int) { return AnyGame(G(game)); };
 }
 
-/// Small networks, rollouts of a few hundred steps in one minibatch: what games of a few states want.
 template <class Trainer>
 typename Trainer::Config small_config() {
-  typename Trainer::Config c;
-  c.environments = 8;
-  c.rollout_steps = 32;
-  c.minibatch_steps = 256;
-  c.learning_rate = c.critic_learning_rate = 2e-3;
-  c.actor.network.hidden = {32};
-  c.actor.network.output_gain = 0.01f;
-  return c;
+  return small_game_ppo<typename Trainer::Config>();
 }
 
 /// A trainer that has learnt for `steps` environment steps. `last`: the report of its last round.
@@ -172,30 +162,6 @@ double evaluated(const Trainer& trainer, const GameMaker& make, std::size_t epis
   const auto played = evaluate_policy(make, policy, {.episodes = episodes, .episode_steps = limit});
   REQUIRE(played);
   return mean_team_return(*played);
-}
-
-/// What a feed-forward policy does in one situation: everybody present, everything legal.
-struct Deed {
-  std::vector<std::int32_t> options;
-  std::vector<float> numbers;
-};
-template <class Policy>
-Deed deed(Policy& policy, const GameShape& shape, std::span<const float> observations) {
-  GameFrame frame(shape);
-  std::copy(observations.begin(), observations.end(), frame.observations.begin());
-  frame.present.assign(shape.agents, 1);
-  frame.arrived.assign(shape.agents, 1);
-  Deed done{std::vector<std::int32_t>(shape.agents * shape.action.choices()),
-            std::vector<float>(shape.agents * shape.action.numbers())};
-  std::vector<OptionMask> masks;
-  for (const int options : shape.action.heads)
-    masks.push_back(options >= 32 ? ~OptionMask{0} : (OptionMask{1} << options) - 1);
-  policy.begin(1);
-  policy.look(frame);
-  for (std::size_t i = 0; i < shape.agents; ++i)
-    REQUIRE(policy.choose(i, masks.data(), done.options.data() + i * shape.action.choices(),
-                          done.numbers.data() + i * shape.action.numbers()));
-  return done;
 }
 
 }  // namespace mara::test

@@ -1,5 +1,6 @@
 // Properties of the PPO family: the same bits, resumption, absent agents, memory, layouts, guidance.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "mara/environment/chain_game.hpp"
 #include "mara/environment/identity_game.hpp"
 #include "mara/environment/two_step_game.hpp"
+#include "mara/learning/exact_evaluation.hpp"
 
 using namespace mara;
 using namespace mara::test;
@@ -582,8 +584,8 @@ TEST_CASE("team ppo: guidance of weight 0 changes no bit, of another weight it d
   auto strong = small_config<Regularised>();
   const auto trainer = trained<Regularised>(strong, make, 8'000, nullptr, AllActionRegulariser{}, source);
   auto policy = trainer->policy(trainer->weights());
-  const Deed done =
-      deed(policy, ComingAndGoing().shape(), std::vector<float>{0.9f, -0.5f, 0.1f, 0.1f, -1, 0.5f});
+  constexpr std::array<float, 6> kSeen{0.9f, -0.5f, 0.1f, 0.1f, -1.0f, 0.5f};
+  const GameActions done = answer(policy, ComingAndGoing().shape(), kSeen).value();
   CHECK(done.options == std::vector<std::int32_t>{1, 1, 1});
 }
 

@@ -77,15 +77,21 @@ class InputFile {
     if (file_ != nullptr) std::fclose(file_);
   }
 
-  /// Opens the one file of this object. Errors: kIo with the path and the reason.
+  /// Opens the one file of this object: a file or a pipe, which have an end. Errors: kIo with the path and
+  /// the reason; a folder, a device or a socket is refused unopened.
   Status open(const FilePath& path) {
+    struct stat there {};
+    if (::stat(path.c_str(), &there) != 0) return detail::read_error(path, errno);
+    if (S_ISDIR(there.st_mode)) return detail::read_error(path, EISDIR);
+    if (!S_ISREG(there.st_mode) && !S_ISFIFO(there.st_mode))
+      return Error{ErrorCode::kIo, path.string() + ": is neither a file nor a pipe"};
     path_ = path;
     file_ = std::fopen(path.c_str(), "rb");
     return file_ != nullptr ? Status() : detail::read_error(path, errno);
   }
 
   /// Appends the next `most` bytes to `bytes`, fewer only where the file ends. Memory grows with what is
-  /// there, not with `most`. Errors: kIo (a directory, a failing disk, more than memory holds).
+  /// there, not with `most`. Errors: kIo (a failing disk, more than memory holds).
   Status read(std::uint64_t most, std::string& bytes) {
     constexpr std::size_t kFirst = 65536;
     std::size_t chunk = kFirst;

@@ -1,12 +1,11 @@
 #pragma once
 // Stop and resume of MaddpgTrainer.
 
-#include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "mara/learning/maddpg.hpp"
+#include "mara/learning/trainer_checkpoint.hpp"
 
 namespace mara {
 
@@ -18,9 +17,7 @@ inline Status MaddpgTrainer::save(const FilePath& path) const {
                               std::span<const float> target, const Adam<float>& adam) {
     out.put(name, weights);
     out.put(name + "_target", target);
-    out.put(name + "_first", adam.first_moment());
-    out.put(name + "_second", adam.second_moment());
-    out.put_value(name + "_updates", adam.steps());
+    save_optimiser(out, optimiser_of(name), adam);
   };
   network("actor", actor_, target_actor_, actor_adam_);
   network("critic", critic_, target_critic_, critic_adam_);
@@ -31,42 +28,28 @@ inline Status MaddpgTrainer::save(const FilePath& path) const {
 }
 
 inline Status MaddpgTrainer::load(const FilePath& path) {
-  auto opened = ArchiveReader::open(path, "maddpg");
-  if (!opened) return opened.error();
-  ArchiveReader& in = *opened;
-  // Everything is read and checked before the trainer is touched.
+  CheckpointReader in(path, "maddpg");
   std::int64_t env_steps = 0, critic_steps = 0;
-  Status status = in.get_value("env_steps", env_steps);
-  if (status) status = in.get_value("critic_steps", critic_steps);
+  in.value("env_steps", env_steps);
+  in.value("critic_steps", critic_steps);
   struct Saved {
     AlignedVector<float> weights, target;
     Adam<float> adam;
   };
-  const auto network = [&](const std::string& name, const AlignedVector<float>& like,
-                           const Adam<float>& adam) {
-    Saved saved{like, like, Adam<float>(like.size(), adam.config())};
-    std::vector<float> first(like.size()), second(like.size());
-    std::uint64_t updates = 0;
-    if (status) status = in.get_exact(name, std::span<float>(saved.weights));
-    if (status) status = in.get_exact(name + "_target", std::span<float>(saved.target));
-    if (status) status = in.get_exact(name + "_first", std::span<float>(first));
-    if (status) status = in.get_exact(name + "_second", std::span<float>(second));
-    if (status) status = in.get_value(name + "_updates", updates);
-    if (status) status = saved.adam.restore(first, second, updates);
-    return saved;
+  const auto network = [&in](const std::string& name, Saved& saved) {
+    in.exact(name, saved.weights);
+    in.exact(name + "_target", saved.target);
+    in.optimiser(optimiser_of(name), saved.adam);
   };
-  Saved actor = network("actor", actor_, actor_adam_), critic = network("critic", critic_, critic_adam_);
-  std::uint64_t environments = 0;
-  if (status) status = in.get_value("environments", environments);
-  if (!status) return status;
-  if (environments != collector_.environments())
-    return Error{ErrorCode::kShapeMismatch,
-                 path.string() + ": environments = " + std::to_string(environments) + ", the trainer has " +
-                     std::to_string(collector_.environments())};
+  Saved actor{actor_, target_actor_, actor_adam_}, critic{critic_, target_critic_, critic_adam_};
+  network("actor", actor);
+  network("critic", critic);
+  in.expect("environments", collector_.environments());
   auto replay = SequenceReplay::create(replay_.shape(), replay_.capacity());
   if (!replay) return replay.error();
-  if (status = replay->load(in); !status) return status;
-  if (status = collector_.load(in); !status) return status;  // all or nothing, and the last of them
+  in.part(*replay);
+  in.part(collector_);  // the last sections: it changes nothing when it fails
+  if (!in.status()) return in.status();
   replay_ = std::move(replay).value();
   actor_ = std::move(actor.weights);
   target_actor_ = std::move(actor.target);

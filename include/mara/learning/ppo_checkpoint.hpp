@@ -2,6 +2,7 @@
 // Stop and resume of PpoTrainer.
 
 #include "mara/learning/ppo.hpp"
+#include "mara/learning/trainer_checkpoint.hpp"
 
 namespace mara {
 
@@ -14,13 +15,9 @@ Status PpoTrainer<E, H...>::save(const FilePath& path) const {
   out.put("actor", actor_.parameters());
   out.put("log_std", std::span<const float>(log_std_));
   out.put("critic", critic_.parameters());
-  const std::pair<const char*, const Adam<float>*> optimisers[] = {
-      {"actor", &actor_adam_}, {"log_std", &log_std_adam_}, {"critic", &critic_adam_}};
-  for (const auto& [name, adam] : optimisers) {
-    out.put(std::string(name) + "_first", adam->first_moment());
-    out.put(std::string(name) + "_second", adam->second_moment());
-    out.put_value(std::string(name) + "_updates", adam->steps());
-  }
+  save_optimiser(out, optimiser_of("actor"), actor_adam_);
+  save_optimiser(out, optimiser_of("log_std"), log_std_adam_);
+  save_optimiser(out, optimiser_of("critic"), critic_adam_);
   out.put("episode_returns", std::span<const float>(episode_returns_));
   environment_.save(out);
   return out.write(path);
@@ -28,41 +25,30 @@ Status PpoTrainer<E, H...>::save(const FilePath& path) const {
 
 template <BatchEnvironment E, std::size_t... H>
 Status PpoTrainer<E, H...>::load(const FilePath& path) {
-  auto opened = ArchiveReader::open(path, "ppo");
-  if (!opened) return opened.error();
-  ArchiveReader& in = *opened;
-  // Everything is read and checked before the trainer is touched.
+  CheckpointReader in(path, "ppo");
   std::int64_t env_steps = 0;
   Random::State noise, shuffle;
   std::vector<float> actor(Actor::kStored), log_std(kActions), critic(Critic::kStored);
+  Adam<float> actor_adam = actor_adam_, log_std_adam = log_std_adam_, critic_adam = critic_adam_;
   std::vector<float> episode_returns(environments_);
-  struct Moments {
-    std::vector<float> first, second;
-    std::uint64_t updates = 0;
-  };
-  Moments actor_moments{actor, actor}, log_std_moments{log_std, log_std}, critic_moments{critic, critic};
-  Status status = in.get_value("env_steps", env_steps);
-  if (status) status = in.get_value("noise", noise);
-  if (status) status = in.get_value("shuffle", shuffle);
-  if (status) status = in.get_exact("actor", std::span<float>(actor));
-  if (status) status = in.get_exact("log_std", std::span<float>(log_std));
-  if (status) status = in.get_exact("critic", std::span<float>(critic));
-  const std::pair<const char*, Moments*> optimisers[] = {
-      {"actor", &actor_moments}, {"log_std", &log_std_moments}, {"critic", &critic_moments}};
-  for (const auto& [name, moments] : optimisers) {
-    if (status) status = in.get_exact(std::string(name) + "_first", std::span<float>(moments->first));
-    if (status) status = in.get_exact(std::string(name) + "_second", std::span<float>(moments->second));
-    if (status) status = in.get_value(std::string(name) + "_updates", moments->updates);
-  }
-  if (status) status = in.get_exact("episode_returns", std::span<float>(episode_returns));
-  if (status) status = environment_.load(in);  // the last section: it changes nothing when it fails
-  if (!status) return status;
+  in.value("env_steps", env_steps);
+  in.value("noise", noise);
+  in.value("shuffle", shuffle);
+  in.exact("actor", actor);
+  in.exact("log_std", log_std);
+  in.exact("critic", critic);
+  in.optimiser(optimiser_of("actor"), actor_adam);
+  in.optimiser(optimiser_of("log_std"), log_std_adam);
+  in.optimiser(optimiser_of("critic"), critic_adam);
+  in.exact("episode_returns", episode_returns);
+  in.part(environment_);  // the last section: it changes nothing when it fails
+  if (!in.status()) return in.status();
   std::copy(actor.begin(), actor.end(), actor_.parameters().begin());
   std::copy(log_std.begin(), log_std.end(), log_std_.begin());
   std::copy(critic.begin(), critic.end(), critic_.parameters().begin());
-  actor_adam_.restore(actor_moments.first, actor_moments.second, actor_moments.updates).value();
-  log_std_adam_.restore(log_std_moments.first, log_std_moments.second, log_std_moments.updates).value();
-  critic_adam_.restore(critic_moments.first, critic_moments.second, critic_moments.updates).value();
+  actor_adam_ = std::move(actor_adam);
+  log_std_adam_ = std::move(log_std_adam);
+  critic_adam_ = std::move(critic_adam);
   std::copy(episode_returns.begin(), episode_returns.end(), episode_returns_.begin());
   noise_random_ = Random(noise);
   shuffle_ = Random(shuffle);

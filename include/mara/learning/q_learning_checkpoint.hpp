@@ -2,8 +2,15 @@
 // Stop and resume of QTrainer.
 
 #include "mara/learning/q_learning.hpp"
+#include "mara/learning/trainer_checkpoint.hpp"
 
 namespace mara {
+
+namespace detail {
+inline OptimiserSections q_optimiser() {
+  return {"first_moment", "second_moment", "optimiser_steps"};
+}
+}  // namespace detail
 
 template <Mixing M>
 std::vector<std::uint64_t> QTrainer<M>::identity() const {
@@ -32,13 +39,8 @@ Status QTrainer<M>::save(const FilePath& path) const {
   out.put_value("draw", draw_.state());
   out.put("parameters", std::span<const float>(parameters_));
   out.put("target", std::span<const float>(target_));
-  std::visit(
-      [&out](const auto& optimiser) {
-        out.put("first_moment", optimiser.first_moment());
-        out.put("second_moment", optimiser.second_moment());
-        out.put_value("optimiser_steps", optimiser.steps());
-      },
-      optimiser_);
+  std::visit([&](const auto& optimiser) { save_optimiser(out, detail::q_optimiser(), optimiser); },
+             optimiser_);
   replay_.save(out);
   collector_.save(out);
   return out.write(path);
@@ -46,37 +48,26 @@ Status QTrainer<M>::save(const FilePath& path) const {
 
 template <Mixing M>
 Status QTrainer<M>::load(const FilePath& path) {
-  auto opened = ArchiveReader::open(path, "q_learning");
-  if (!opened) return opened.error();
-  ArchiveReader& in = *opened;
-  // Everything is read and checked before the trainer is touched.
+  CheckpointReader in(path, "q_learning");
   std::vector<std::uint64_t> found;
-  if (Status status = in.get("identity", found); !status) return status;
+  in.all("identity", found);
   if (found != identity())
-    return Error{ErrorCode::kShapeMismatch,
-                 path.string() + ": of another game, other networks, another replay or optimiser"};
+    in.take(Error{ErrorCode::kShapeMismatch, "of another game, other networks, another replay or optimiser"});
   std::int64_t env_steps = 0, updates = 0;
   Random::State draw;
   AlignedVector<float> parameters(parameters_.size()), target(target_.size());
-  std::vector<float> first, second;
-  std::uint64_t steps = 0;
-  Status status = in.get_value("env_steps", env_steps);
-  if (status) status = in.get_value("updates", updates);
-  if (status) status = in.get_value("draw", draw);
-  if (status) status = in.get_exact("parameters", std::span<float>(parameters));
-  if (status) status = in.get_exact("target", std::span<float>(target));
-  if (status) status = in.get("first_moment", first);
-  if (status) status = in.get("second_moment", second);
-  if (status) status = in.get_value("optimiser_steps", steps);
-  if (!status) return status;
   Optimiser optimiser = make_optimiser();
-  status = std::visit([&](auto& o) { return o.restore(first, second, steps); }, optimiser);
-  if (!status) return Error{status.error().code, path.string() + ": " + status.error().message};
+  in.value("env_steps", env_steps);
+  in.value("updates", updates);
+  in.value("draw", draw);
+  in.exact("parameters", parameters);
+  in.exact("target", target);
+  std::visit([&](auto& to) { in.optimiser(detail::q_optimiser(), to); }, optimiser);
   auto replay = SequenceReplay::create(replay_.shape(), config_.replay_pieces, config_.priority_alpha);
   if (!replay) return replay.error();
-  status = replay->load(in);
-  if (status) status = collector_.load(in);  // the last section: it changes nothing when it fails
-  if (!status) return Error{status.error().code, path.string() + ": " + status.error().message};
+  in.part(*replay);
+  in.part(collector_);  // the last sections: it changes nothing when it fails
+  if (!in.status()) return in.status();
   replay_ = std::move(*replay);
   optimiser_ = std::move(optimiser);
   parameters_ = std::move(parameters);
