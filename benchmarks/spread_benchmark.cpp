@@ -66,7 +66,6 @@ AnyTrainer q(std::uint64_t seed, std::int64_t steps) {
   c.reward_scale = 0.1;
   c.gamma = 0.9;
   c.n_step = 3;
-  c.highest_value = 0.0;  // no reward is positive; without it QMIX grows without limit outside of what it saw
   c.team.agent_ids = true;
   c.team.network.hidden = {128, 128};
   c.team.network.dueling = true;

@@ -1,7 +1,6 @@
 // Value learners as programs: seeds, threads, stop and resume, evaluation, errors, time limits, guidance.
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -229,28 +228,32 @@ TEST_CASE("learners bootstrap through time limits (A3)", "[learning]") {
   CHECK(std::fabs(team_value(*qmix, {1, 1}, {1}, {0, 0}) - 100.0) < 1.0);
 }
 
-TEST_CASE("next values are held within their bounds, in unscaled rewards", "[learning]") {
-  // Reward 1 for ever at gamma .99 is worth 100; with next values held at 20 it is 1 + .99 x 20, and with
-  // next values of at least 300, 298. Scaled rewards keep the bound.
+TEST_CASE("the learning rate of value learners falls along a line", "[learning]") {
+  // A linear value under a constant error: Adam moves by the rate in every step.
   QLearningConfig config = small_q_config(1);
   config.team.network.hidden = {};
-  config.batch = 4;
-  config.learning_start = 10;
-  config.learning_rate = 0.1;
-  config.target_period = 20;
-  const auto value_of = [&] {
-    auto trainer = QTrainer<critic::SumMixing>::create(config, maker_of(StillGame(1.0f, 10))).value();
-    train(*trainer, 16000);
-    return team_value(*trainer, {1.0f}, {1.0f}, {0});
+  config.team.agent_ids = false;
+  config.gamma = 0.0;
+  config.learning_start = 1;
+  config.learning_rate = 0.01;
+  config.final_rate = 0.25;
+  config.rate_steps = 100;
+  auto trainer = QTrainer<critic::SumMixing>::create(config, maker_of(StillGame(1e6f, 10))).value();
+  const auto bias = [&] {
+    float found = 0.0f;
+    trainer->networks().team().visit(trainer->parameters().data(),
+                                     [&](const std::string& name, ParameterView<const float> view) {
+                                       if (name.find("bias") != std::string::npos) found = view.at(0, 0);
+                                     });
+    return static_cast<double>(found);
   };
-  config.highest_value = 20.0;
-  CHECK(std::fabs(value_of() - 20.8) < 0.01);
-  config.reward_scale = 0.5;
-  CHECK(std::fabs(value_of() - 10.4) < 0.01);
-  config.reward_scale = 1.0;
-  config.highest_value = std::numeric_limits<double>::infinity();
-  config.lowest_value = 300.0;
-  CHECK(std::fabs(value_of() - 298.0) < 0.1);
+  double before = bias();
+  for (int step = 1; step <= 200; ++step) {
+    REQUIRE(trainer->update());
+    const double rate = 0.01 * (1.0 - std::min(1.0, step / 100.0) * 0.75);
+    CHECK(bias() - before == Approx(rate).epsilon(0.01));
+    before = bias();
+  }
 }
 
 TEST_CASE("guidance of weight 0 changes no bit, features of none neither (B11)", "[learning]") {
@@ -332,9 +335,19 @@ TEST_CASE("value learners refuse what they cannot learn", "[learning]") {
   CHECK(starts(refusal([](C& c) { c.lambda = std::nan(""); }), "q learning: lambda = nan"));
   CHECK(starts(refusal([](C& c) { c.learning_rate = 0.0; }), "q learning: learning_rate = 0"));
   CHECK(starts(refusal([](C& c) { c.reward_scale = 0.0; }), "q learning: reward_scale = 0"));
-  CHECK(starts(refusal([](C& c) { c.highest_value = std::nan(""); }), "q learning: highest_value = nan"));
-  CHECK(starts(refusal([](C& c) { c.lowest_value = 1.0, c.highest_value = 0.0; }),
-               "q learning: highest_value = 0"));
+  CHECK(starts(refusal([](C& c) { c.environments = static_cast<std::size_t>(-1); }),
+               "q learning: environments = 18446744073709551616.000000 must be at most 2^31"));
+  CHECK(starts(refusal([](C& c) { c.batch = static_cast<std::size_t>(-1); }), "q learning: batch = 1844"));
+  CHECK(starts(refusal([](C& c) { c.sequence_steps = static_cast<std::size_t>(-1); }),
+               "q learning: sequence_steps = 1844"));
+  CHECK(refusal([](C& c) { c.n_step = 5; }) ==
+        "q learning: n_step = 5.000000 does not fit into a piece, sequence_steps = 4");
+  CHECK(refusal([](C& c) { c.lambda = 0.8, c.sequence_steps = 1, c.burn_in = 0, c.n_step = 1; }) ==
+        "q learning: lambda = 0.800000 needs pieces of several steps, sequence_steps = 1");
+  CHECK(starts(refusal([](C& c) { c.sequence_steps = 1, c.burn_in = 0, c.n_step = 1; }),
+               "q learning: team.network.recurrence = 1.000000 needs pieces of several steps"));
+  CHECK(starts(refusal([](C& c) { c.final_rate = 2.0; }), "q learning: final_rate = 2"));
+  CHECK(starts(refusal([](C& c) { c.rate_steps = 0; }), "q learning: rate_steps = 0"));
   CHECK(starts(refusal([](C& c) { c.huber = -1.0; }), "q learning: huber = -1"));
   CHECK(starts(refusal([](C& c) { c.target_period = 0; }), "q learning: target_period = 0"));
   CHECK(starts(refusal([](C& c) { c.priority_alpha = -0.1; }), "q learning: priority_alpha = -0.1"));

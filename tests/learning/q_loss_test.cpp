@@ -58,6 +58,7 @@ QLearningConfig loss_config(Recurrence recurrence) {
   config.mixer.central_hidden = {4};
   config.gamma = 0.9;
   config.optimistic_alpha = 0.3;
+  config.bound_values = false;  // next values are those of random networks
   return config;
 }
 
@@ -328,5 +329,65 @@ TEST_CASE("priorities: nine tenths of the largest error, one tenth of the mean",
     // The loss is the mean square over at most three steps.
     CHECK(priority * priority <= 3.0 * learner.last);
     CHECK(priority * priority >= 0.81 * learner.last);
+  }
+}
+
+namespace {
+/// Targets of the case with networks whose values are far outside of what its rewards allow, held or not.
+template <class M>
+void check_bounds(double gamma, double scale, double reward_sign) {
+  Case c = crowd(4, 0, 24);
+  for (float& r : c.batch.team_rewards)
+    r = static_cast<float>(reward_sign * std::fabs(static_cast<double>(r)));
+  for (float& r : c.batch.rewards) r = static_cast<float>(reward_sign * std::fabs(static_cast<double>(r)));
+  QLearningConfig config = loss_config(Recurrence::kNone);
+  config.gamma = gamma;
+  config.reward_scale = scale;
+  const auto targets_of = [&](bool bounded) {
+    config.bound_values = bounded;
+    Learner<M, float> learner(config);
+    for (float& x : learner.target) x *= 40.0f;
+    learner.run(c);
+    return std::pair(std::vector<float>(learner.loss.targets().begin(), learner.loss.targets().end()),
+                     learner.loss.reward_range());
+  };
+  const auto free = targets_of(false).first;
+  const auto [held, range] = targets_of(true);
+  const std::size_t columns = M::kPerAgent ? 3 : 1;
+  float lowest = 0.0f, highest = 0.0f;
+  for (std::size_t at = 0; at < 4 * c.batch.count; ++at)
+    if (c.batch.valid(at / c.batch.count, at % c.batch.count)) {
+      lowest = std::min(lowest, c.batch.team_rewards[at]);
+      highest = std::max(highest, c.batch.team_rewards[at]);
+    }
+  CHECK(range.lowest == lowest);
+  CHECK(range.highest == highest);
+  const auto for_ever = [&](float reward) {
+    return reward == 0.0f ? 0.0 : scale * static_cast<double>(reward) / (1.0 - gamma);
+  };
+  int below = 0, within = 0, above = 0;
+  for (std::size_t at = 0; at < 4 * c.batch.count; ++at) {
+    if (!c.batch.valid(at / c.batch.count, at % c.batch.count)) continue;
+    const double reward = scale * static_cast<double>(c.batch.team_rewards[at]);
+    for (std::size_t column = 0; column < columns; ++column) {
+      const auto next = (static_cast<double>(free[at * columns + column]) - reward) / gamma;
+      const double expected = reward + gamma * std::clamp(next, for_ever(lowest), for_ever(highest));
+      CHECK(std::fabs(static_cast<double>(held[at * columns + column]) - expected) <
+            1e-4 * (1.0 + std::fabs(expected)));
+      ++(next < for_ever(lowest) ? below : next > for_ever(highest) ? above : within);
+    }
+  }
+  CHECK(within > 0);
+  if (std::isfinite(for_ever(lowest)) && !M::kPerAgent) CHECK(below + above > 0);
+}
+}  // namespace
+
+TEST_CASE("next values are held within what the rewards seen allow", "[learning]") {
+  for (const double sign : {-1.0, 1.0}) {
+    check_bounds<critic::SumMixing>(0.5, 1.0, sign);
+    check_bounds<critic::MonotonicMixing>(0.5, 1.0, sign);
+    check_bounds<critic::MonotonicMixing>(0.9, 0.1, sign);
+    check_bounds<critic::NoMixing>(0.5, 2.0, sign);
+    check_bounds<critic::SumMixing>(1.0, 1.0, sign);  // for ever without discount: bounded on one side
   }
 }

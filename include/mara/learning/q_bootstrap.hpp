@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mara/autodiff/tape.hpp"
@@ -14,6 +16,20 @@
 #include "mara/learning/q_targets.hpp"
 
 namespace mara {
+
+/// The smallest and the largest reward learnt from, and 0 (what an end is worth).
+struct RewardRange {
+  float lowest = 0.0f, highest = 0.0f;
+
+  void see(float reward) noexcept {
+    lowest = std::min(lowest, reward);
+    highest = std::max(highest, reward);
+  }
+  /// What `reward` in every step is worth.
+  static double for_ever(float reward, double gamma) noexcept {
+    return reward == 0.0f ? 0.0 : static_cast<double>(reward) / (1.0 - gamma);
+  }
+};
 
 /// Values of next steps come from the target networks, at the options that the online networks (double Q)
 /// prefer with the next step's observation, memory and mask; with an unrestricted value, from that at the
@@ -52,6 +68,9 @@ class QBootstrap {
     walk(config, in, mixing_.value(mixed));
     return targets_;
   }
+  /// The rewards seen so far, part of what a run needs to go on.
+  RewardRange& range() noexcept { return range_; }
+  const RewardRange& range() const noexcept { return range_; }
   /// Options that were preferred in frames 1 to T, [steps x count x slots]; -1 for absent agents.
   std::span<const std::int32_t> options() const noexcept { return options_; }
 
@@ -95,8 +114,7 @@ class QBootstrap {
     column_.resize(3 * in.steps);
     ends_.resize(in.steps);
     const auto gamma = static_cast<S>(config.gamma);
-    const auto lowest = static_cast<S>(config.reward_scale * config.lowest_value),
-               highest = static_cast<S>(config.reward_scale * config.highest_value);
+    const auto [lowest, highest] = bounds(config, in, columns);
     for (std::size_t b = 0; b < in.count; ++b)
       for (std::size_t c = 0; c < columns; ++c) {
         const std::size_t length = in.batch->lengths[b];
@@ -119,6 +137,17 @@ class QBootstrap {
         for (std::size_t t = 0; t < length; ++t) targets_[(t * in.count + b) * columns + c] = out[t];
       }
   }
+  /// Bounds of next values, with the rewards of this batch.
+  std::pair<S, S> bounds(const QLearningConfig& config, const QInputs<S>& in, std::size_t columns) {
+    if (!config.bound_values)
+      return {-std::numeric_limits<S>::infinity(), std::numeric_limits<S>::infinity()};
+    for (std::size_t at = 0; at < in.steps * in.count; ++at) {
+      if (!in.batch->valid(at / in.count, at % in.count)) continue;
+      for (std::size_t c = 0; c < columns; ++c) range_.see(static_cast<float>(reward(config, in, at, c)));
+    }
+    return {static_cast<S>(config.reward_scale * RewardRange::for_ever(range_.lowest, config.gamma)),
+            static_cast<S>(config.reward_scale * RewardRange::for_ever(range_.highest, config.gamma))};
+  }
   static S reward(const QLearningConfig& config, const QInputs<S>& in, std::size_t at, std::size_t c) {
     if (config.reward == RewardKind::kTeam) return static_cast<S>(in.batch->team_rewards[at]);
     const float* own = in.batch->rewards.data() + at * in.slots;
@@ -128,6 +157,7 @@ class QBootstrap {
     return sum;
   }
 
+  RewardRange range_;
   std::vector<std::int32_t> options_;
   std::vector<S> memory_, target_values_, last_values_, values_, targets_, column_;
   std::vector<StepEnd> ends_;

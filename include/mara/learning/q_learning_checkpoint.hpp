@@ -37,6 +37,8 @@ Status QTrainer<M>::save(const FilePath& path) const {
   out.put_value("env_steps", env_steps_);
   out.put_value("updates", updates_);
   out.put_value("draw", draw_.state());
+  out.put_value("lowest_reward", loss_.reward_range().lowest);
+  out.put_value("highest_reward", loss_.reward_range().highest);
   out.put("parameters", std::span<const float>(parameters_));
   out.put("target", std::span<const float>(target_));
   std::visit([&](const auto& optimiser) { save_optimiser(out, detail::q_optimiser(), optimiser); },
@@ -55,11 +57,14 @@ Status QTrainer<M>::load(const FilePath& path) {
     in.take(Error{ErrorCode::kShapeMismatch, "of another game, other networks, another replay or optimiser"});
   std::int64_t env_steps = 0, updates = 0;
   Random::State draw;
+  RewardRange range;
   AlignedVector<float> parameters(parameters_.size()), target(target_.size());
   Optimiser optimiser = make_optimiser();
   in.value("env_steps", env_steps);
   in.value("updates", updates);
   in.value("draw", draw);
+  in.value("lowest_reward", range.lowest);
+  in.value("highest_reward", range.highest);
   in.exact("parameters", parameters);
   in.exact("target", target);
   std::visit([&](auto& to) { in.optimiser(detail::q_optimiser(), to); }, optimiser);
@@ -75,6 +80,7 @@ Status QTrainer<M>::load(const FilePath& path) {
   env_steps_ = env_steps;
   updates_ = updates;
   draw_ = Random(draw);
+  loss_.reward_range() = range;
   return {};
 }
 

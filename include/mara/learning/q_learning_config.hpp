@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -49,12 +48,12 @@ struct QLearningConfig {
   bool double_q = true;                   ///< van Hasselt, Guez and Silver 2016
   RewardKind reward = RewardKind::kTeam;  ///< a mixed value learns from the sum of individual rewards
   double reward_scale = 1.0;  ///< rewards are multiplied by it for learning; reports show them as they are
-  /// Bounds of what a state can be worth, in the game's own (unscaled) rewards; a next value beyond them is
-  /// held at the bound. The mixer of QMIX multiplies three functions of the state, so that it grows without
-  /// limit outside of what it has seen; where rewards are never positive, highest_value = 0 stops that
-  /// (Andrychowicz et al., "Hindsight experience replay", 2017, appendix A, bound their targets so).
-  double lowest_value = -std::numeric_limits<double>::infinity();
-  double highest_value = std::numeric_limits<double>::infinity();
+  /// Next values are held within what the rewards learnt from so far allow: no state is worth more than the
+  /// largest of them for ever, nor less than the smallest, and an end is worth 0. True values never leave
+  /// these bounds; but the mixer of QMIX multiplies three functions of the state, so that beyond the states
+  /// it has seen it grows without limit, and through time limits, whose final states are nobody's first, into
+  /// all values. (Andrychowicz et al., "Hindsight experience replay", 2017, bound targets by known returns.)
+  bool bound_values = true;
   double huber = 0.0;  ///< above 0: the loss is linear beyond this error (DQN: 1); 0: squared error
 
   TeamConfig team{};              ///< networks; team.network.dueling for dueling ones
@@ -63,8 +62,10 @@ struct QLearningConfig {
 
   OptimiserKind optimiser = OptimiserKind::kAdam;  ///< PyMARL: RMSprop, decay 0.99, epsilon 1e-5
   double learning_rate = 5e-4;
-  double max_gradient_norm = 10.0;   ///< 0: no clipping
-  std::int64_t target_period = 200;  ///< optimiser steps between copies to the target networks
+  double final_rate = 1.0;              ///< share of the rate that is left after rate_steps, along a line
+  std::int64_t rate_steps = 1'000'000;  ///< environment steps over which the rate falls
+  double max_gradient_norm = 10.0;      ///< 0: no clipping
+  std::int64_t target_period = 200;     ///< optimiser steps between copies to the target networks
   double target_tau =
       0.0;  ///< above 0: targets follow with this rate at every step instead (Lillicrap et al. 2016)
   EpsilonSchedule epsilon{};  ///< of environment steps
@@ -86,14 +87,18 @@ inline Status validate(const QLearningConfig& c) {
       {"batch", static_cast<double>(c.batch)},
       {"n_step", static_cast<double>(c.n_step)},
       {"target_period", static_cast<double>(c.target_period)},
-      {"priority_beta_steps", static_cast<double>(c.priority_beta_steps)}};
-  for (const auto& [field, value] : counts)
+      {"priority_beta_steps", static_cast<double>(c.priority_beta_steps)},
+      {"rate_steps", static_cast<double>(c.rate_steps)}};
+  for (const auto& [field, value] : counts) {
     if (!(value >= 1.0)) return bad(field, value, "must be at least 1");
+    if (value > 2147483648.0) return bad(field, value, "must be at most 2^31");  // such as a negative number
+  }
   const std::pair<const char*, double> shares[] = {{"gamma", c.gamma},
                                                    {"lambda", c.lambda},
                                                    {"priority_alpha", c.priority_alpha},
                                                    {"priority_beta", c.priority_beta},
                                                    {"target_tau", c.target_tau},
+                                                   {"final_rate", c.final_rate},
                                                    {"optimistic_alpha", c.optimistic_alpha}};
   for (const auto& [field, value] : shares)
     if (!(value >= 0.0 && value <= 1.0)) return bad(field, value, "must lie in [0, 1]");
@@ -104,15 +109,23 @@ inline Status validate(const QLearningConfig& c) {
       {"learning_start", static_cast<double>(c.learning_start)}};
   for (const auto& [field, value] : amounts)
     if (!(value >= 0.0) || !std::isfinite(value)) return bad(field, value, "must not be negative");
-  if (!(c.lowest_value <= c.highest_value) || c.lowest_value == std::numeric_limits<double>::infinity() ||
-      c.highest_value == -std::numeric_limits<double>::infinity())
-    return bad("highest_value", c.highest_value, "must be at least lowest_value");
   if (!(c.learning_rate > 0.0) || !std::isfinite(c.learning_rate))
     return bad("learning_rate", c.learning_rate, "must be positive");
   if (!(c.reward_scale > 0.0) || !std::isfinite(c.reward_scale))
     return bad("reward_scale", c.reward_scale, "must be positive");
+  const auto pieces = [&](const char* field, double value, const char* rule) {
+    return bad(field, value,
+               (std::string(rule) + ", sequence_steps = " + std::to_string(c.sequence_steps)).c_str());
+  };
   if (c.burn_in >= c.sequence_steps)
-    return bad("burn_in", static_cast<double>(c.burn_in), "must be less than sequence_steps");
+    return pieces("burn_in", static_cast<double>(c.burn_in), "must be less than sequence_steps");
+  if (c.n_step > c.sequence_steps)
+    return pieces("n_step", static_cast<double>(c.n_step), "does not fit into a piece");
+  if (c.lambda > 0.0 && c.sequence_steps == 1)
+    return pieces("lambda", c.lambda, "needs pieces of several steps");
+  if (c.team.network.recurrence != Recurrence::kNone && c.sequence_steps == 1)
+    return pieces("team.network.recurrence", static_cast<double>(c.team.network.recurrence),
+                  "needs pieces of several steps to learn what to remember");
   if (c.reward > RewardKind::kIndividual) return bad("reward", static_cast<double>(c.reward), "is none");
   if (c.optimiser > OptimiserKind::kRmsProp)
     return bad("optimiser", static_cast<double>(c.optimiser), "is none");

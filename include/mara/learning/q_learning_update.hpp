@@ -95,8 +95,11 @@ Status QTrainer<M>::learn() {
   if (!std::isfinite(last_loss_))
     return Error{ErrorCode::kNumerical, "q learning: td_loss = " + std::to_string(last_loss_)};
   tape_.backward(loss);
+  const double progress =
+      std::min(1.0, static_cast<double>(env_steps_) / static_cast<double>(config_.rate_steps));
   Status stepped = std::visit(
       [&](auto& optimiser) {
+        optimiser.set_learning_rate(config_.learning_rate * (1.0 - progress * (1.0 - config_.final_rate)));
         return optimiser.step(std::span<float>(parameters_), std::span<const float>(gradients_));
       },
       optimiser_);

@@ -75,6 +75,9 @@ class QLoss {
   /// Targets of the last record(), [steps x pieces x columns], columns = slots where nothing is mixed,
   /// else 1.
   std::span<const S> targets() const noexcept { return targets_; }
+  /// Rewards learnt from so far (QLearningConfig::bound_values).
+  RewardRange& reward_range() noexcept { return bootstrap_.range(); }
+  const RewardRange& reward_range() const noexcept { return bootstrap_.range(); }
   /// Weights of these in the loss.
   std::span<const S> weights() const noexcept { return weights_; }
 
