@@ -2,6 +2,8 @@
 // The families of learners, each compiled by itself.
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,12 +18,11 @@
 
 namespace lab {
 
-mara::Result<mara::AnyTrainer> make_ppo(const TrainOptions& options, const mara::GameMaker& make,
-                                        std::uint64_t seed, int threads);
-mara::Result<mara::AnyTrainer> make_q(const TrainOptions& options, const mara::GameMaker& make,
-                                      std::uint64_t seed, int threads);
-mara::Result<mara::AnyTrainer> make_maddpg(const TrainOptions& options, const mara::GameMaker& make,
-                                           std::uint64_t seed, int threads);
+mara::Result<Learner> ppo_learner(const TrainOptions& options, const mara::GameMaker& make,
+                                  std::int64_t schedule_steps);
+mara::Result<Learner> q_learner(const TrainOptions& options, const mara::GameMaker& make,
+                                std::int64_t schedule_steps);
+mara::Result<Learner> maddpg_learner(const TrainOptions& options, const mara::GameMaker& make);
 
 using IppoConfig = mara::TeamPpoConfig<mara::critic::IndependentValues::Config>;
 using MappoConfig = mara::TeamPpoConfig<mara::critic::CentralisedValues::Config>;
@@ -46,6 +47,12 @@ inline mara::TeamConfig team_of(const TrainOptions& options, mara::TeamConfig te
   team.agent_ids = !options.no_ids && slots > 1;
   if (options.separate) team.groups = mara::separate_groups(slots);
   return team;
+}
+
+/// Sets a hyper-parameter where its option is given.
+template <class Number, class Option>
+void set(Number& parameter, const std::optional<Option>& option) {
+  if (option) parameter = static_cast<Number>(*option);
 }
 
 /// A trainer of type T behind one type.

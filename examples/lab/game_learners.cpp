@@ -2,6 +2,8 @@
 
 #include "game_learners.hpp"
 
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include "game_families.hpp"
@@ -13,6 +15,62 @@ namespace {
 
 bool joint(LearnerName learner) {
   return learner == LearnerName::kPpo || learner == LearnerName::kDqn;
+}
+
+enum class Family : std::uint8_t { kPpo = 1, kQ = 2, kMaddpg = 4 };
+
+Family family_of(LearnerName learner) {
+  switch (learner) {
+    case LearnerName::kPpo:
+    case LearnerName::kIppo:
+    case LearnerName::kMappo:
+      return Family::kPpo;
+    case LearnerName::kMaddpg:
+      return Family::kMaddpg;
+    case LearnerName::kDqn:
+    case LearnerName::kIql:
+    case LearnerName::kVdn:
+    case LearnerName::kQmix:
+    case LearnerName::kOwQmix:
+      break;
+  }
+  return Family::kQ;
+}
+
+/// Refuses an option that the learner does not have.
+mara::Status check_family(const TrainOptions& o) {
+  constexpr unsigned kPpo = 1, kQ = 2, kMaddpg = 4;
+  struct Rule {
+    const char* option;
+    bool given;
+    unsigned families;
+  };
+  const Rule rules[] = {{"critic", o.critic.has_value(), kPpo},
+                        {"lambda", o.lambda.has_value(), kPpo | kQ},
+                        {"sequence-steps", o.sequence_steps.has_value(), kPpo | kQ},
+                        {"updates", o.updates.has_value(), kQ | kMaddpg},
+                        {"epochs", o.epochs.has_value(), kPpo},
+                        {"clip", o.clip.has_value(), kPpo},
+                        {"entropy", o.entropy.has_value(), kPpo},
+                        {"replay", o.replay.has_value(), kQ | kMaddpg},
+                        {"n-step", o.n_step.has_value(), kQ},
+                        {"dueling", o.dueling, kQ},
+                        {"epsilon-end", o.epsilon_end.has_value(), kQ},
+                        {"epsilon-steps", o.epsilon_steps.has_value(), kQ},
+                        {"target-period", o.target_period.has_value(), kQ},
+                        {"tau", o.tau.has_value(), kQ | kMaddpg}};
+  const auto family = static_cast<unsigned>(family_of(o.learner));
+  for (const Rule& rule : rules) {
+    if (!rule.given || (rule.families & family) != 0) continue;
+    std::string have;
+    for (const auto& [value, name] : mara::EnumNames<LearnerName>::kNames)
+      if ((static_cast<unsigned>(family_of(value)) & rule.families) != 0)
+        have += (have.empty() ? "" : ", ") + std::string(name);
+    return mara::Error{mara::ErrorCode::kInvalidArgument, std::string("--") + rule.option + ": the learner " +
+                                                              std::string(mara::enum_name(o.learner)) +
+                                                              " has no such option; " + have + " have"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -30,26 +88,18 @@ mara::Result<mara::GameMaker> game_for(const TrainOptions& options) {
   });
 }
 
-mara::Result<mara::AnyTrainer> make_trainer(const TrainOptions& options, const mara::GameMaker& make,
-                                            std::uint64_t seed, int threads) {
-  switch (options.learner) {
-    case LearnerName::kPpo:
-    case LearnerName::kIppo:
-    case LearnerName::kMappo:
-      return make_ppo(options, make, seed, threads);
-    case LearnerName::kDqn:
-    case LearnerName::kIql:
-    case LearnerName::kVdn:
-    case LearnerName::kQmix:
-    case LearnerName::kOwQmix:
-    case LearnerName::kMaddpg:
-      break;
+mara::Result<Learner> learner_for(const TrainOptions& options, const mara::GameMaker& make,
+                                  std::int64_t schedule_steps) {
+  if (const mara::Status known = check_family(options); !known) return known.error();
+  switch (family_of(options.learner)) {
+    case Family::kPpo:
+      return ppo_learner(options, make, schedule_steps);
+    case Family::kQ:
+      return q_learner(options, make, schedule_steps);
+    case Family::kMaddpg:
+      return maddpg_learner(options, make);
   }
-  if (options.critic)
-    return mara::Error{mara::ErrorCode::kInvalidArgument,
-                       "--critic: only ippo and mappo have a choice of critics"};
-  return options.learner == LearnerName::kMaddpg ? make_maddpg(options, make, seed, threads)
-                                                 : make_q(options, make, seed, threads);
+  return mara::Error{mara::ErrorCode::kInvalidArgument, "--learner: there is no such learner"};
 }
 
 }  // namespace lab

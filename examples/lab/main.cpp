@@ -2,10 +2,12 @@
 // input.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -101,14 +103,17 @@ int run(int argc, char** argv) {
   };
   root.footer("`mara-lab COMMAND --help` explains the options of a command.");
   std::string where = "mara-lab";
+  // Before --help is looked at, which would explain the commands and call that a success.
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (!first.empty() && first[0] != '-' &&
+      std::none_of(std::begin(commands), std::end(commands),
+                   [&](const Command& command) { return command.app->get_name() == first; }))
+    return fail(where, "unknown command '" + std::string(first) + "' (see --help)", kBadInput);
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help
     return root.exit(success);
   } catch (const CLI::ParseError& error) {
-    const std::string_view first = argc > 1 ? argv[1] : "";
-    if (!first.empty() && first[0] != '-' && root.get_subcommands().empty())
-      return fail(where, "unknown command '" + std::string(first) + "' (see --help)", kBadInput);
     for (const Command& command : commands)
       if (command.app->parsed()) where += " " + command.app->get_name();
     return fail(where, std::string(error.what()) + " (see --help)", kBadInput);

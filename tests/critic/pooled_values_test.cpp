@@ -120,7 +120,12 @@ TEST_CASE("pooled values: what they cannot be made for", "[critic]") {
   refused("embedding", [](auto& c) { c.embedding = {}; });
   refused("attention_heads", [](auto& c) { c.attention_heads = 3; });
   refused("attention_heads", [](auto& c) { c.attention_heads = 0; });
-  refused("hidden", [](auto& c) { c.head = {0}; });
+  const auto negative = static_cast<std::size_t>(-1);  // what becomes of -1 in a field of std::size_t
+  refused("embedding[1] = 18446744073709551615", [=](auto& c) { c.embedding = {4, negative}; });
+  refused("embedding[0] = 0", [](auto& c) { c.embedding = {0, 4}; });
+  refused("head[0] = 18446744073709551615", [=](auto& c) { c.head = {negative}; });
+  refused("attention_heads = 18446744073709551615", [=](auto& c) { c.attention_heads = negative; });
+  refused("head[0] = 0", [](auto& c) { c.head = {0}; });
   refused(
       "agents", [](auto&) {}, GameShape{0, 3, 2, ActionShape::discrete(2)});
   refused(

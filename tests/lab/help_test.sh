@@ -15,18 +15,21 @@ explained() { # explained COMMAND OPTION...: each is followed by an explanation 
       END { exit !(found && split(text, words, " ") > 4) }' seen/out || fail "$command --help does not explain $option"
   done
   # And no option is left out of this test.
-  grep -Eo '^ +--[a-z-]+' seen/out | tr -d ' ' | sort > seen/shown
+  grep -Eo '^  --[a-z-]+' seen/out | tr -d ' ' | sort > seen/shown
   for option in "$@"; do echo "$option"; done | grep -e '^--' | sort > seen/known
   expect "$command --help: $(diff seen/known seen/shown | grep '^[<>]')" cmp -s seen/known seen/shown
 }
 explained compare --trace --format --model --cluster --load --steps --flow-steps --seeds --seed --threads --expert --out --json
 explained tune --trace --format --model --cluster --load --iterations --population --seed --threads --expert --out --json
 explained trace file --format --throughputs --fit --out --json
-explained train --env --learner --critic --steps --seeds --seed --environments --hidden --recurrence --memory --separate --no-ids --reward --learning-rate --gamma --evaluate-every --episodes --episode-steps --stop-at --patience --threads --resume --out --json
+explained train --env --learner --steps --seeds --seed --evaluate-every --episodes --episode-steps --stop-at --patience --log-every --threads --resume --overwrite --out --json \
+  --critic --environments --hidden --recurrence --memory --separate --no-ids --reward --reward-scale --learning-rate --gamma --lambda --collect-steps --sequence-steps --batch --updates --epochs --clip --entropy --replay --n-step --dueling --epsilon-end --epsilon-steps --target-period --tau
 explained evaluate run --episodes --seed --json
 explained games --env --learner --seeds --threads --json
 accepted "--help" --help
 for command in compare tune trace train evaluate games simulate validate; do
   expect "--help names $command" grep -Eq "^ +$command +[A-Z]" seen/out
 done
+refused "an unknown command with --help" "^mara-lab: unknown command 'trian'" trian --help
+refused "an unknown command" "^mara-lab: unknown command 'trian'" trian --steps 3
 finish

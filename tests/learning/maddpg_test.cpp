@@ -90,7 +90,22 @@ TEST_CASE("a configuration that cannot be is refused by the name of its field") 
   CHECK_THAT(refusal([](Config& c) { c.noise_final = -1.0; }), Contains("noise_final = -1"));
   CHECK_THAT(refusal([](Config& c) { c.final_rate = 0.0; }), Contains("final_rate = 0"));
   CHECK_THAT(refusal([](Config& c) { c.target_noise.deviation = -1.0; }), Contains("target_noise"));
-  CHECK_THAT(refusal([](Config& c) { c.replay = 0; }), Contains("capacity = 0"));
+  CHECK_THAT(refusal([](Config& c) { c.replay = 0; }), Contains("replay = 0"));
+  CHECK_THAT(refusal([](Config& c) { c.threads = 0; }), Contains("threads = 0"));
+  CHECK_THAT(refusal([](Config& c) { c.threads = -3; }), Contains("threads = -3"));
+  const auto negative = static_cast<std::size_t>(-1);  // what becomes of -1 in a field of std::size_t
+  const std::string large = std::to_string(negative);
+  CHECK_THAT(refusal([=](Config& c) { c.replay = negative; }), Contains("replay = 18446744073709551616"));
+  CHECK_THAT(refusal([](Config& c) { c.replay = (std::size_t{1} << 31) + 1; }),
+             Contains("replay = 2147483649"));
+  CHECK_THAT(refusal([=](Config& c) {
+               c.critic_hidden = {8, negative};
+             }),
+             Contains("critic: hidden[1] = " + large));
+  CHECK_THAT(refusal([=](Config& c) { c.actors.network.hidden = {negative}; }),
+             Contains("actors: hidden[0] = " + large));
+  CHECK_THAT(refusal([=](Config& c) { c.actors.network.memory_units = negative; }),
+             Contains("actors: memory_units = " + large));
   CHECK_THAT(refusal([](Config& c) { c.critic_hidden = {0}; }), Contains("critic: hidden[0] = 0"));
   CHECK_THAT(refusal([](Config& c) { c.actors.groups = {0}; }), Contains("actors: groups"));
   CHECK_THAT(refusal([](Config& c) { c.actors.network.recurrence = Recurrence::kGru; }),
@@ -283,7 +298,7 @@ TEST_CASE("a loss that is not finite is named, and the weights stay") {
         game.state_break_ = true;
         return AnyGame(std::move(game));
       },
-      "critic loss is nan");
+      "number 0 of the global state is nan after step 3 of environment ");
   failing(
       [](int) {
         SeatsGame game;
@@ -297,7 +312,7 @@ TEST_CASE("a loss that is not finite is named, and the weights stay") {
         game.scale_ = std::numeric_limits<float>::infinity();
         return AnyGame(std::move(game));
       },
-      "a reward");
+      "the reward of ");
 }
 
 TEST_CASE("evaluation changes nothing that trains, and its policy does not explore (case C5)") {

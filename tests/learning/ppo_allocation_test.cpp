@@ -7,6 +7,7 @@
 TEST_CASE("an update of PPO allocates nothing after the first", "[ppo]") {
   mara::PpoConfig config;
   config.max_gradient_norm = 0.5;
+  config.entropy = 1.0;
   auto trainer = mara::PpoTrainer<mara::Pendulum, 64, 64>::create(config, mara::Pendulum(4));
   REQUIRE(trainer);
   REQUIRE(trainer->update());

@@ -22,6 +22,7 @@ PpoConfig pendulum_config(std::uint64_t seed) {
   PpoConfig config;
   config.seed = seed;
   config.action_scale = Pendulum::kMaximumTorque;
+  config.entropy = 1.0;
   return config;
 }
 

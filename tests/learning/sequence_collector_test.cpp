@@ -188,6 +188,11 @@ TEST_CASE("the same pieces on any number of threads", "[learning]") {
 TEST_CASE("collectors refuse what they cannot play", "[learning]") {
   const GameMaker make = [](int) { return AnyGame(CrowdGame()); };
   CHECK(SequenceCollector::create({1, 0, 0}, make, 1, 0).error().message.find("environments = 0") == 0);
+  const auto negative = static_cast<std::size_t>(-1);  // what becomes of -1 in a field of std::size_t
+  const std::string large = " = " + std::to_string(negative) + ", more than 2^31";
+  CHECK(SequenceCollector::create({1, negative, 0}, make, 1, 0).error().message == "environments" + large);
+  CHECK(SequenceCollector::create({1, 1, 0}, make, negative, 0).error().message == "sequence_steps" + large);
+  CHECK(SequenceCollector::create({1, 1, 0}, make, 1, negative).error().message == "memory" + large);
   CHECK(SequenceCollector::create({1, 1, -1}, make, 1, 0).error().message.find("episode_steps = -1") == 0);
   const GameMaker mixed = [](int e) { return e == 0 ? AnyGame(CrowdGame()) : AnyGame(MarkGame(1.0f, 2)); };
   CHECK(SequenceCollector::create({1, 2, 0}, mixed, 1, 0).error().code == ErrorCode::kShapeMismatch);

@@ -512,7 +512,7 @@ TEST_CASE("team ppo: a loss that is not finite stops the run and keeps the weigh
 
 TEST_CASE("team ppo: a configuration outside its domain is named", "[team_ppo]") {
   const GameMaker make = same_game(ComingAndGoing());
-  const auto refused = [&](const char* field, auto change) {
+  const auto refused = [&](const std::string& field, auto change) {
     auto config = busy_config<TeamMappoTrainer>();
     change(config);
     const auto made = TeamMappoTrainer::create(config, make);
@@ -543,6 +543,34 @@ TEST_CASE("team ppo: a configuration outside its domain is named", "[team_ppo]")
   refused("rewards", [](auto& c) { c.rewards = RewardKind::kIndividual; });
   refused("actor", [](auto& c) { c.actor.groups = {0, 1}; });
   refused("critic", [](auto& c) { c.critic.network.hidden = {0}; });
+  refused("threads = 0", [](auto& c) { c.threads = 0; });
+  refused("threads = -3", [](auto& c) { c.threads = -3; });
+  const auto negative = static_cast<std::size_t>(-1);  // what becomes of -1 in a field of std::size_t
+  const std::string large = std::to_string(negative);
+  refused("actor: hidden[0] = " + large, [=](auto& c) { c.actor.network.hidden = {negative}; });
+  refused("actor: memory_units = " + large, [=](auto& c) { c.actor.network.memory_units = negative; });
+  refused("centralised values: hidden[1] = " + large, [=](auto& c) {
+    c.critic.network.hidden = {4, negative};
+  });
+  refused("centralised values: memory_units = " + large, [=](auto& c) {
+    c.critic.network.recurrence = Recurrence::kLstm;
+    c.critic.network.memory_units = negative;
+  });
+}
+
+TEST_CASE("team ppo: the default settings train recurrent networks", "[team_ppo]") {
+  for (const Recurrence kind : {Recurrence::kGru, Recurrence::kLstm}) {
+    IppoTrainer::Config config;
+    config.epochs = 1;  // for the time's sake only
+    config.actor.network.recurrence = config.critic.network.recurrence = kind;
+    CHECK(created<IppoTrainer>(config, same_game(TwoStepGame()))->update());
+  }
+  TeamMappoTrainer::Config config;
+  config.actor.network.recurrence = Recurrence::kGru;
+  config.rollout_steps = 100;
+  const auto refused = TeamMappoTrainer::create(config, same_game(TwoStepGame()));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message == "team ppo: sequence_steps = 16 does not divide rollout_steps = 100");
 }
 
 TEST_CASE("team ppo: guidance of weight 0 changes no bit, of another weight it does", "[team_ppo]") {

@@ -70,6 +70,8 @@ class ScriptedTrainer {
     TrainingReport report;
     report.env_steps = env_steps();
     report.updates = rounds_;
+    report.episodes = next;
+    if (next > 0) report.episode_return = 10.0 * next;
     report.values = {{"policy_loss", 0.25 * next}, {"value_loss", std::numeric_limits<double>::quiet_NaN()}};
     return report;
   }
@@ -191,8 +193,13 @@ TEST_CASE("a killed training resumes to the same result and the same metrics") {
   const ScriptedTrainer::Config script{{1, 5, 2, 3, 6, 4, 6, 0}};
   const GameMaker make = pick_game();
   const Folder whole("training_whole"), cut("training_cut");
+  const bool lines_of_three = GENERATE(false, true);
   auto config = every_round(8);
   config.checkpoint_every = 30;
+  if (lines_of_three) {
+    config.log_every = 30;
+    config.evaluate_every = 40;
+  }
   config.folder = whole.path.string();
   auto trainer = ScriptedTrainer::create(script, make).value();
   const auto expected = train(*trainer, make, config);
@@ -218,8 +225,126 @@ TEST_CASE("a killed training resumes to the same result and the same metrics") {
   for (const char* name : {"metrics.jsonl", "metrics.csv", "best.mara", "checkpoint.mara"})
     CHECK(cut.read(name) == whole.read(name));
   CHECK(whole.read("metrics.jsonl").find("\"value_loss\":null") != std::string::npos);
-  CHECK(whole.read("metrics.jsonl").find("\"return\":\"team, unshaped") != std::string::npos);
+  CHECK(whole.read("metrics.jsonl").find("\"return_convention\":\"team, unshaped") != std::string::npos);
   CHECK(whole.read("metrics.csv").find("policy_loss,value_loss\n") != std::string::npos);
+}
+
+/// The lines of a text that hold `part`.
+std::vector<std::string> lines_with(const std::string& text, const std::string& part) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (line.find(part) != std::string::npos) lines.push_back(line);
+  return lines;
+}
+
+TEST_CASE("a line of the metrics holds the means of the rounds since the last one") {
+  const Folder folder("training_lines");
+  auto config = every_round(5);
+  config.evaluate_every = 0;
+  config.log_every = 20;
+  config.folder = folder.path.string();
+  auto trainer = ScriptedTrainer::create({{1, 5, 0, 0, 4}}, pick_game()).value();
+  REQUIRE(train(*trainer, pick_game(), config));
+  const auto rounds = lines_with(folder.read("metrics.jsonl"), "\"event\":\"round\"");
+  REQUIRE(rounds.size() == 3);
+  // Returns 10 and 50 over 1 and 5 episodes: 260 / 6. Losses 0.25 and 1.25.
+  CHECK(rounds[0].find("\"env_steps\":20,") != std::string::npos);
+  CHECK(rounds[0].find("\"updates\":2,\"episodes\":6,\"episode_return\":43.333333333333336,"
+                       "\"policy_loss\":0.75,\"value_loss\":null}") != std::string::npos);
+  CHECK(rounds[1].find("\"updates\":4,\"episodes\":0,\"episode_return\":null,\"policy_loss\":0,") !=
+        std::string::npos);
+  // The end is no multiple of log_every; its line comes before the evaluation.
+  CHECK(rounds[2].find("\"env_steps\":50,") != std::string::npos);
+  CHECK(rounds[2].find("\"episodes\":4,\"episode_return\":40,") != std::string::npos);
+  const std::string csv = folder.read("metrics.csv");
+  CHECK(lines_with(csv, "evaluation,50,").size() == 1);
+  CHECK(csv.find("round,50,") < csv.find("evaluation,50,"));
+}
+
+TEST_CASE("an evaluation and a failure leave no round without its line") {
+  const Folder folder("training_early_lines");
+  auto config = every_round(4);
+  config.evaluate_every = 20;
+  config.log_every = 1000;
+  config.folder = folder.path.string();
+  auto trainer = ScriptedTrainer::create({{1, 2, 3, -1}}, pick_game()).value();
+  REQUIRE(!train(*trainer, pick_game(), config));
+  const std::string json = folder.read("metrics.jsonl");
+  const auto rounds = lines_with(json, "\"event\":\"round\"");
+  REQUIRE(rounds.size() == 2);
+  CHECK(rounds[0].find("\"env_steps\":20,") != std::string::npos);
+  CHECK(rounds[1].find("\"env_steps\":30,") != std::string::npos);
+}
+
+TEST_CASE("an evaluation says how many episodes it had, how long, how good, and what each agent got") {
+  const Folder folder("training_evaluation_line");
+  auto config = every_round(1);
+  config.folder = folder.path.string();
+  auto trainer = ScriptedTrainer::create({{6}}, pick_game()).value();
+  REQUIRE(train(*trainer, pick_game(), config));
+  CHECK(folder.read("metrics.jsonl")
+            .find("\"evaluation_return\":6,\"evaluation_sd\":0,\"evaluation_return_min\":6,"
+                  "\"evaluation_return_max\":6,\"evaluation_steps\":1,\"evaluation_episodes\":3,"
+                  "\"evaluation_return_agent_0\":6}") != std::string::npos);
+  const std::string csv = folder.read("metrics.csv");
+  CHECK(csv.find("return_convention,evaluation_return,evaluation_sd,evaluation_return_min,"
+                 "evaluation_return_max,evaluation_steps,evaluation_episodes,updates") != std::string::npos);
+}
+
+TEST_CASE("what an evaluation's line says, from episodes of two and of many agents") {
+  std::vector<EpisodeReturn> episodes(2);
+  episodes[0] = {3.0, 0.0, {1.0, 2.0}, 4, true};
+  episodes[1] = {-1.0, 0.0, {0.0, -1.0}, 7, true};
+  const EvaluationPoint point = detail::summary(10, episodes);
+  using Values = std::vector<std::pair<std::string, double>>;
+  const Values values = detail::evaluation_values(point, episodes);
+  const Values expected = {{"evaluation_return", 1.0},        {"evaluation_sd", std::sqrt(8.0)},
+                           {"evaluation_return_min", -1.0},   {"evaluation_return_max", 3.0},
+                           {"evaluation_steps", 5.5},         {"evaluation_episodes", 2.0},
+                           {"evaluation_return_agent_0", .5}, {"evaluation_return_agent_1", .5}};
+  CHECK(values == expected);
+  for (EpisodeReturn& e : episodes) e.agents.assign(17, 0.0);
+  CHECK(detail::evaluation_values(point, episodes).size() == 6);
+}
+
+TEST_CASE("resuming a finished training changes nothing") {
+  const GameMaker make = pick_game();
+  const Folder folder("training_finished");
+  auto config = every_round(4);
+  config.folder = folder.path.string();
+  config.log_every = 20;
+  SECTION("all steps done") {
+    config.evaluate_every = 0;
+  }
+  SECTION("a return reached") {
+    config.stop_at = 3.0;
+  }
+  SECTION("no progress") {
+    config.patience = 2;
+  }
+  const ScriptedTrainer::Config script{{2, 1, 3, 1}};
+  auto trainer = ScriptedTrainer::create(script, make).value();
+  const auto first = train(*trainer, make, config);
+  REQUIRE(first);
+  const char* names[] = {"metrics.jsonl", "metrics.csv", "best.mara", "checkpoint.mara"};
+  std::vector<std::string> before;
+  for (const char* name : names) {
+    before.push_back(folder.read(name));
+    std::filesystem::last_write_time(folder.path / name, {});
+  }
+  config.resume = true;
+  trainer = ScriptedTrainer::create(script, make).value();
+  const auto again = train(*trainer, make, config);
+  REQUIRE(again);
+  CHECK(again->end == first->end);
+  CHECK(again->env_steps == first->env_steps);
+  CHECK(means(*again) == means(*first));
+  CHECK(again->best_weights == first->best_weights);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CHECK(folder.read(names[i]) == before[i]);
+    CHECK(std::filesystem::last_write_time(folder.path / names[i]) == std::filesystem::file_time_type{});
+  }
 }
 
 TEST_CASE("a loss that is not finite stops the run and leaves the last checkpoint") {
@@ -272,6 +397,7 @@ TEST_CASE("a training names the field that makes no sense") {
   };
   CHECK(message([](TrainingConfig& c) { c.steps = 0; }) == "training: steps = 0, must be at least 1");
   CHECK(message([](TrainingConfig& c) { c.evaluate_every = -1; }) == "training: evaluate_every = -1");
+  CHECK(message([](TrainingConfig& c) { c.log_every = -3; }) == "training: log_every = -3");
   CHECK(message([](TrainingConfig& c) { c.patience = -2; }) == "training: patience = -2");
   CHECK(message([](TrainingConfig& c) { c.evaluation.episodes = 0; }) == "training: evaluation.episodes = 0");
   CHECK(message([](TrainingConfig& c) { c.folder = "/nowhere/at/all"; }).find("cannot be written") !=

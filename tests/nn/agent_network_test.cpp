@@ -383,6 +383,8 @@ TEST_CASE("Agent network: what cannot be made is refused by name", "[agent_netwo
   says([](auto& c) { c.output_gain = NAN; }, "output_gain");
   says([](auto& c) { c.output_gain = -1.0f; }, "output_gain");
   AgentNetworkConfig config = small(Recurrence::kNone, false);
+  config.memory_units = static_cast<std::size_t>(-1);  // a wish for -1, even where nobody asks
+  CHECK(check_agent_network(config).error().message.find("memory_units = 18446744073709551615") == 0);
   config.memory_units = 0;  // nobody asks
   CHECK(AgentNetwork::create(config));
 

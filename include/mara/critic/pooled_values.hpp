@@ -48,6 +48,15 @@ class PooledValues {
                  std::to_string(shape.observation) + " numbers, and a state of " +
                  std::to_string(shape.state));
     if (config.embedding.empty()) return bad("embedding is empty");
+    const std::pair<const char*, const std::vector<std::size_t>*> layers[] = {
+        {"embedding", &config.embedding}, {"head", &config.head}};
+    for (const auto& [field, widths] : layers)
+      for (std::size_t i = 0; i < widths->size(); ++i)
+        if ((*widths)[i] == 0 || (*widths)[i] > kLargestExtent)
+          return bad(std::string(field) + "[" + std::to_string(i) + "] = " + std::to_string((*widths)[i]) +
+                     ", not in [1, 2^24]");
+    if (config.attention_heads > kLargestCount)
+      return bad("attention_heads = " + std::to_string(config.attention_heads) + ", more than 2^31");
     const std::size_t width = config.embedding.back();
     const bool attends = config.pooling == Pooling::kAttention;
     if (attends && (config.attention_heads == 0 || width % config.attention_heads != 0))

@@ -10,16 +10,27 @@
 #include <type_traits>
 #include <utility>
 
+#include "mara/environment/check_game_members.hpp"
 #include "mara/environment/game.hpp"
 
 namespace mara {
 
-/// Holds a game by value; moves, does not copy. Fulfils Game itself.
+/// Holds a game by value; moves, does not copy. Fulfils Game itself. A class that is no Game is refused by
+/// the compiler in words that name what it lacks (detail::GameCheck).
 class AnyGame {
  public:
   template <Game G>
   requires(!std::same_as<std::remove_cvref_t<G>, AnyGame>) AnyGame(G game)
-      : held_(std::make_unique<Holder<G>>(std::move(game))) {}
+      : held_(std::make_unique<Holder<G>>(std::move(game))) {
+    static_assert(detail::GameCheck<G>::value);
+  }
+  /// Never compiles: says what the class lacks. Implicit for classes that resemble a game, so that makers of
+  /// them come here too; nothing that can be called, and no other class, converts to AnyGame.
+  template <class G>
+  requires(std::is_class_v<G> && !std::same_as<G, AnyGame> && !Game<G> &&
+           !detail::MakerCall<G>) explicit(!detail::kResemblesGame<G>) AnyGame(G) {
+    static_assert(detail::GameCheck<G>::value);
+  }
 
   const GameShape& shape() const noexcept { return held_->shape(); }
   Status reset(std::uint64_t seed) { return held_->reset(seed); }

@@ -32,15 +32,27 @@ AnyGame as_game(G game, const GameCheckOptions& options) {
 }
 
 /// What a callable makes, called with a number or with nothing.
-template <class Make>
-auto call_maker(Make& make) {
+template <MakerCall Make>
+decltype(auto) call_maker(Make& make) {
   if constexpr (std::invocable<Make&, int>)
     return make(0);
   else
     return make();
 }
-template <class Make>
+template <MakerCall Make>
 using MadeBy = std::remove_cvref_t<decltype(call_maker(std::declval<Make&>()))>;
+
+/// Says in words what a class lacks that is neither a Game nor an Environment; never compiles.
+template <class T>
+void refuse_game() {
+  constexpr bool environment = requires {
+    T::kObservation;
+  };
+  static_assert(!environment,
+                "mara: this class has kObservation but is no Environment; `mara::check_environment<E>()` of "
+                "mara/pipeline/checks.hpp says what it lacks");
+  if constexpr (!environment) static_assert(GameCheck<T>::value);
+}
 
 /// The checks, on games of one maker.
 class GameChecker {
@@ -211,20 +223,37 @@ class GameChecker {
 /// - illegal-choice, wild-choice: one of these, but only after choices that are not allowed.
 /// Notes: episodes without end, both flags at once, everybody arrived at every step, nobody ever present.
 /// Nothing crosses this function as an exception. A game that writes far outside its rows may still crash.
-template <class Make>
-requires(Game<detail::MadeBy<Make>> || Environment<detail::MadeBy<Make>>) GameReport
-    check_environment(Make&& make, std::uint64_t seed, const GameCheckOptions& options = {}) {
-  const std::function<AnyGame()> maker = [&make, &options] {
-    return detail::as_game(detail::call_maker(make), options);
-  };
-  return detail::GameChecker(maker, seed, options).run();
+/// A maker of anything else is refused by the compiler in words.
+template <detail::MakerCall Make>
+GameReport check_environment(Make&& make, std::uint64_t seed, const GameCheckOptions& options = {}) {
+  using Made = detail::MadeBy<Make>;
+  if constexpr (Game<Made> || Environment<Made>) {
+    const std::function<AnyGame()> maker = [&make, &options] {
+      return detail::as_game<Made>(detail::call_maker(make), options);
+    };
+    return detail::GameChecker(maker, seed, options).run();
+  } else {
+    detail::refuse_game<Made>();
+    return {};
+  }
 }
 
 /// The same for a Game or Environment that is built without arguments.
 template <class E>
-requires((Game<E> || Environment<E>)&&std::default_initializable<E>) GameReport
+requires(std::is_class_v<E> && !detail::MakerCall<E>) GameReport
     check_environment(std::uint64_t seed, const GameCheckOptions& options = {}) {
-  return check_environment([] { return E(); }, seed, options);
+  if constexpr (!Game<E> && !Environment<E>) {
+    detail::refuse_game<E>();
+    return {};
+  } else {
+    static_assert(std::default_initializable<E>,
+                  "mara: check_environment<E>(seed) builds E without arguments; where that cannot be, "
+                  "check_environment(make, seed) takes a callable that builds it");
+    if constexpr (std::default_initializable<E>)
+      return check_environment([] { return E(); }, seed, options);
+    else
+      return {};
+  }
 }
 
 }  // namespace mara

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mara/core/archive.hpp"
+#include "mara/core/check_finite.hpp"
 #include "mara/core/random.hpp"
 #include "mara/environment/any_game.hpp"
 #include "mara/learning/gae.hpp"
@@ -68,11 +69,18 @@ constexpr StepEnd step_end(const StepOutcome& outcome) noexcept {
 
 /// A game and its episode. The seed and the choices so far rebuild the game exactly, which is how a run
 /// resumes; memory grows with the length of the episode, by the numbers of one action per agent and step.
+/// Errors in play (kNumerical) say which agent, which value, which step of the episode (the first is 1) and
+/// which environment.
 class GameRunner {
  public:
-  /// `limit`: steps after which an episode is truncated; 0: the game's own end only.
-  GameRunner(AnyGame game, const Random& random, std::int32_t limit)
-      : game_(std::move(game)), random_(random), limit_(limit), order_(game_.shape().agents) {}
+  /// `limit`: steps after which an episode is truncated; 0: the game's own end only. `environment`: number
+  /// that errors name; negative: none.
+  GameRunner(AnyGame game, const Random& random, std::int32_t limit, std::int64_t environment = -1)
+      : game_(std::move(game)),
+        random_(random),
+        limit_(limit),
+        environment_(environment),
+        order_(game_.shape().agents) {}
 
   const GameShape& shape() const noexcept { return game_.shape(); }
   const AnyGame& game() const noexcept { return game_; }
@@ -86,29 +94,54 @@ class GameRunner {
     return restart(seed);
   }
 
-  /// One step. `frame` holds this moment (frame.read()); its masks become those at each agent's turn.
-  /// choose(slot, masks) -> bool writes the slot's row of `actions`; false stops with an error. Errors
-  /// (kNumerical): choose() said no, an option is illegal, a reward is not finite; the message names the
-  /// slot.
+  /// Whether a frame that was read now has finite numbers only, in the rows of absent agents too: these reach
+  /// gradients. `choices`: whether every present agent must have a legal option, as where learners ask what
+  /// it would do next. The first thing that is wrong is the error.
+  Status check(const GameFrame& frame, bool choices = false) const {
+    const auto is = [this](const std::string& what, float value) {
+      return failure(what + " is " + format_number(static_cast<double>(value)), "after step", step_);
+    };
+    if (const std::size_t i = not_finite(frame.observations); i < frame.observations.size()) {
+      const std::size_t width = shape().observation;
+      return is("number " + std::to_string(i % width) + " that agent " + std::to_string(i / width) +
+                    (frame.present[i / width] == 0 ? " (absent)" : "") + " sees",
+                frame.observations[i]);
+    }
+    if (const std::size_t i = not_finite(frame.state); i < frame.state.size())
+      return is("number " + std::to_string(i) + " of the global state", frame.state[i]);
+    const std::size_t heads = shape().action.choices();
+    for (std::size_t slot = 0; choices && slot < shape().agents; ++slot)
+      if (frame.present[slot] != 0 && stuck(frame.masks.data() + slot * heads))
+        return failure("agent " + std::to_string(slot) + " has no legal option", "after step", step_);
+    return {};
+  }
+
+  /// One step. `frame` holds this moment (frame.read()) and is checked; its masks become those at each
+  /// agent's turn. choose(slot, masks) -> bool writes the slot's row of `actions`; false stops with an error.
+  /// Errors (kNumerical): those of check(), a turn of nobody, an agent without a legal option, choose() said
+  /// no, an option is illegal, a reward is not finite.
   template <class Choose>
   Result<StepOutcome> turn(GameFrame& frame, GameActions& actions, Choose&& choose) {
+    if (const Status fine = check(frame); !fine) return fine.error();
     const std::size_t heads = shape().action.choices(), numbers = shape().action.numbers();
     const std::span<const std::uint32_t> order = game_.turn_order();
     order_.assign(order.begin(), order.end());
     actions.clear();
     for (const std::uint32_t slot : order_) {
+      const auto wrong = [this, slot](const std::string& what) {
+        return failure("agent " + std::to_string(slot) + what, "in step", step_ + 1);
+      };
+      if (slot >= shape().agents) return wrong(" has a turn, but there is no such agent,");
       OptionMask* masks = frame.masks.data() + slot * heads;
       for (std::size_t h = 0; h < heads; ++h) masks[h] = game_.mask(slot, h);
+      if (stuck(masks)) return wrong(" has no legal option");
       if (!choose(static_cast<std::size_t>(slot), static_cast<const OptionMask*>(masks)))
-        return Error{ErrorCode::kNumerical, "agent " + std::to_string(slot) +
-                                                ": what its network says is not finite, "
-                                                "or it has no legal option"};
+        return wrong(": what its network says is not finite");
       const std::int32_t* options = actions.options.data() + slot * heads;
       for (std::size_t h = 0; h < heads; ++h)
         if (options[h] < 0 || options[h] > 31 || ((masks[h] >> options[h]) & 1u) == 0)
-          return Error{ErrorCode::kNumerical, "agent " + std::to_string(slot) + ": option " +
-                                                  std::to_string(options[h]) + " of head " +
-                                                  std::to_string(h) + " is not legal"};
+          return wrong(": option " + std::to_string(options[h]) + " of head " + std::to_string(h) +
+                       " is not legal");
       const float* box = actions.numbers.data() + slot * numbers;
       game_.choose(slot, options, box);
       options_.insert(options_.end(), options, options + heads);
@@ -117,9 +150,7 @@ class GameRunner {
     StepOutcome outcome = game_.step();
     ++step_;
     if (limit_ > 0 && step_ >= limit_) outcome.truncated = true;
-    bool finite = libm::isfinite(outcome.team_reward);
-    for (const float reward : game_.rewards()) finite = finite && libm::isfinite(reward);
-    if (!finite) return Error{ErrorCode::kNumerical, "a reward of the game is not finite"};
+    if (const Status fine = check_rewards(outcome.team_reward); !fine) return fine.error();
     return outcome;
   }
   /// Individual rewards of the last step, one per slot.
@@ -178,17 +209,60 @@ class GameRunner {
   }
 
  private:
+  /// Place of the first number that is not finite, or the size. In blocks, which compilers make vectors of.
+  static std::size_t not_finite(const std::vector<float>& values) noexcept {
+    constexpr std::size_t kBlock = 16;
+    std::size_t i = 0;
+    for (; i + kBlock <= values.size(); i += kBlock) {
+      std::uint32_t bad = 0;
+      for (std::size_t k = 0; k < kBlock; ++k) bad |= libm::isfinite(values[i + k]) ? 0u : 1u;
+      if (bad != 0) break;
+    }
+    while (i < values.size() && libm::isfinite(values[i])) ++i;
+    return i;
+  }
+  Error failure(const std::string& what, const char* when, std::int32_t step) const {
+    return Error{ErrorCode::kNumerical, what + " " + when + " " + std::to_string(step) + place()};
+  }
+  std::string place() const {
+    return environment_ < 0 ? std::string() : " of environment " + std::to_string(environment_);
+  }
+  /// Whether a head has no legal option.
+  bool stuck(const OptionMask* masks) const noexcept {
+    const std::vector<int>& heads = shape().action.heads;
+    for (std::size_t h = 0; h < heads.size(); ++h)
+      if ((masks[h] & (heads[h] >= 32 ? ~OptionMask{0} : (OptionMask{1} << heads[h]) - 1)) == 0) return true;
+    return false;
+  }
+  Status check_rewards(float team) const {
+    const auto is = [this](const std::string& whose, float value) {
+      return failure("the reward of " + whose + " is " + format_number(static_cast<double>(value)), "in step",
+                     step_);
+    };
+    if (!libm::isfinite(team)) return is("the team", team);
+    const std::span<const float> rewards = game_.rewards();
+    if (rewards.size() != shape().agents)
+      return failure(
+          std::to_string(rewards.size()) + " rewards for " + std::to_string(shape().agents) + " agents",
+          "in step", step_);
+    for (std::size_t i = 0; i < rewards.size(); ++i)
+      if (!libm::isfinite(rewards[i])) return is("agent " + std::to_string(i), rewards[i]);
+    return {};
+  }
   Status restart(std::uint64_t seed) {
     seed_ = seed;
     step_ = 0;
     options_.clear();
     numbers_.clear();
-    return game_.reset(seed);
+    const Status begun = game_.reset(seed);
+    if (begun || environment_ < 0) return begun;
+    return Error{begun.error().code, "reset" + place() + ": " + begun.error().message};
   }
 
   AnyGame game_;
   Random random_;
   std::int32_t limit_;
+  std::int64_t environment_;
   std::uint64_t episode_ = 0, seed_ = 0;
   std::int32_t step_ = 0;
   std::vector<std::int32_t> options_;  ///< chosen in this episode, in the order of choosing

@@ -54,8 +54,10 @@ class MaddpgPolicy {
 };
 
 /// Multi-agent deep deterministic policy gradient (Lowe et al. 2017), for numbers, options (straight-through
-/// Gumbel-softmax) and both; with the twin critics, smoothed targets and delayed policies of TD3 (Fujimoto,
-/// van Hoof and Meger 2018). Fulfils GameTrainer. Same seed, same bits for any number of threads (one
+/// Gumbel-softmax) and both. The defaults are not the original but TD3's (Fujimoto, van Hoof and Meger 2018):
+/// twin critics, delayed actors and targets, smoothed target actions. The original has twin_critics = false,
+/// policy_delay = 1, target_noise.deviation = 0, and actors.groups = separate_groups(slots), a network for
+/// each agent. Fulfils GameTrainer. Same seed, same bits for any number of threads (one
 /// binary). Masks of a next step are those seen before anybody chose there.
 class MaddpgTrainer {
  public:

@@ -24,10 +24,12 @@ inline TeamConfig maddpg_actors() {
   return actors;
 }
 
-/// Deterministic actors under a central critic. Plain aggregate. Unless a comment names another source,
-/// defaults are those of Lowe et al., "Multi-agent actor-critic for mixed cooperative-competitive
-/// environments", NeurIPS 2017, appendix, and of the code published with it; "TD3" is Fujimoto, van Hoof and
-/// Meger, "Addressing function approximation error in actor-critic methods", ICML 2018.
+/// Deterministic actors under a central critic. Plain aggregate. The defaults are MADDPG with the three
+/// additions of TD3 (Fujimoto, van Hoof and Meger, "Addressing function approximation error in actor-critic
+/// methods", ICML 2018): twin critics, delayed actors, smoothed targets; the docstring of MaddpgTrainer says
+/// how to do without. Unless a comment names TD3, defaults are those of Lowe et al., "Multi-agent
+/// actor-critic for mixed cooperative-competitive environments", NeurIPS 2017, appendix, and of the code
+/// published with it.
 struct MaddpgConfig {
   std::uint64_t seed = 1;
   int threads = 1;  ///< play and gradients; results do not depend on it
@@ -84,14 +86,14 @@ inline Status check_maddpg_config(const MaddpgConfig& c) {
     return Error{ErrorCode::kInvalidArgument,
                  std::string("maddpg: ") + field + " = " + std::to_string(value) + ", " + rule};
   };
-  const std::pair<const char*, int> counts[] = {{"environments", c.environments},
-                                                {"batch", c.batch},
-                                                {"round_steps", c.round_steps},
-                                                {"round_updates", c.round_updates},
-                                                {"policy_delay", c.policy_delay}};
+  const std::pair<const char*, int> counts[] = {
+      {"threads", c.threads},         {"environments", c.environments},   {"batch", c.batch},
+      {"round_steps", c.round_steps}, {"round_updates", c.round_updates}, {"policy_delay", c.policy_delay}};
   for (const auto& [field, value] : counts)
     if (value < 1) return bad(field, value, "must be at least 1");
   if (c.batch > 1 << 19) return bad("batch", c.batch, "must be at most 2^19");
+  if (c.replay < 1) return bad("replay", 0.0, "must be at least 1");
+  if (c.replay > kLargestCount) return bad("replay", static_cast<double>(c.replay), "must be at most 2^31");
   const std::pair<const char*, std::int64_t> lengths[] = {{"episode_steps", c.episode_steps},
                                                           {"random_steps", c.random_steps},
                                                           {"noise_steps", c.noise_steps},

@@ -1,12 +1,13 @@
 #pragma once
-// Hyper-parameters and reports of MAPPO.
+// Hyper-parameters and reports of the MAPPO of the scheduling game.
 
 #include <cstdint>
 
 namespace mara {
 
-/// Multi-agent PPO with a shared actor and a centralised critic (Yu et al. 2022); defaults tuned on the
-/// scheduling game. Plain aggregate.
+/// Multi-agent PPO with a shared actor and a centralised critic (Yu et al. 2022), the learner of the
+/// scheduling game: environments of constant extents with one choice per agent, defaults tuned there. For
+/// games of any kind see TeamPpoTrainer (learning/team_ppo.hpp). Plain aggregate.
 struct MappoConfig {
   std::uint64_t seed = 1;
   int threads = 1;  ///< rollouts and gradients; results do not depend on it

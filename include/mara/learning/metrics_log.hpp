@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +26,8 @@ inline constexpr std::string_view kReturnConvention = "team, unshaped, undiscoun
 
 /// Writes metrics.jsonl and metrics.csv of a folder, line by line as they come, so that a run that is killed
 /// leaves whole lines. In JSON a number that is not finite is null, in CSV an empty cell. The columns of the
-/// CSV are those of the first round; a later name that it lacks is in the JSON lines alone.
+/// CSV are those of an evaluation and of the first round; a later name that it lacks is in the JSON lines
+/// alone.
 class MetricsLog {
  public:
   MetricsLog() = default;
@@ -59,7 +61,7 @@ class MetricsLog {
   Status write(std::string_view event, std::int64_t env_steps,
                const std::vector<std::pair<std::string, double>>& values) {
     std::string line = "{\"event\":\"" + std::string(event) +
-                       "\",\"env_steps\":" + std::to_string(env_steps) + ",\"return\":\"" +
+                       "\",\"env_steps\":" + std::to_string(env_steps) + ",\"return_convention\":\"" +
                        std::string(kReturnConvention) + "\"";
     for (const auto& [name, value] : values) {
       const std::string number = text(value);
@@ -69,7 +71,15 @@ class MetricsLog {
     if (const Status written = put(json_.get(), json_name_, line); !written) return written;
     std::string row;
     if (columns_.empty()) {
-      columns_ = {"event", "env_steps", "return", "evaluation_return", "evaluation_sd"};
+      columns_ = {"event",
+                  "env_steps",
+                  "return_convention",
+                  "evaluation_return",
+                  "evaluation_sd",
+                  "evaluation_return_min",
+                  "evaluation_return_max",
+                  "evaluation_steps",
+                  "evaluation_episodes"};
       for (const auto& [name, value] : values)
         if (std::find(columns_.begin(), columns_.end(), name) == columns_.end()) columns_.push_back(name);
       for (const std::string& column : columns_) row += (row.empty() ? "" : ",") + column;
@@ -81,7 +91,7 @@ class MetricsLog {
         row += event;
       else if (columns_[c] == "env_steps")
         row += std::to_string(env_steps);
-      else if (columns_[c] == "return")
+      else if (columns_[c] == "return_convention")
         row += '"' + std::string(kReturnConvention) + '"';
       else
         for (const auto& [name, value] : values)
@@ -123,7 +133,7 @@ class MetricsLog {
       kept += line;
       kept += '\n';
     }
-    return write_file(name, kept);
+    return kept == bytes ? Status() : write_file(name, kept);
   }
   static Status put(std::FILE* file, const std::string& name, const std::string& line) {
     if (std::fwrite(line.data(), 1, line.size(), file) != line.size() || std::fflush(file) != 0)
@@ -134,6 +144,56 @@ class MetricsLog {
   std::string json_name_, csv_name_;
   std::unique_ptr<std::FILE, Close> json_, csv_;
   std::vector<std::string> columns_;
+};
+
+/// The rounds since the last line, as one: means over the rounds that have a number (NaN is none), the sum of
+/// the episodes and their mean return, the optimiser steps so far.
+class RoundMeans {
+ public:
+  bool empty() const noexcept { return rounds_ == 0; }
+
+  void add(const TrainingReport& report) {
+    ++rounds_;
+    env_steps_ = report.env_steps;
+    updates_ = report.updates;
+    episodes_ += report.episodes;
+    if (report.episodes > 0 && !std::isnan(report.episode_return)) {
+      counted_ += report.episodes;
+      return_ += (report.episode_return - return_) *
+                 (static_cast<double>(report.episodes) / static_cast<double>(counted_));
+    }
+    for (const auto& [name, value] : report.values) {
+      auto sum = std::find_if(sums_.begin(), sums_.end(), [&](const Sum& s) { return s.name == name; });
+      if (sum == sums_.end()) sum = sums_.insert(sum, Sum{name, 0.0, 0});
+      if (std::isnan(value)) continue;
+      ++sum->count;
+      sum->mean += (value - sum->mean) / static_cast<double>(sum->count);  // equal values keep their bits
+    }
+  }
+
+  /// Writes the line of these rounds and forgets them; nothing when there are none. Errors: kIo.
+  Status write(MetricsLog& log) {
+    if (empty()) return {};
+    std::vector<std::pair<std::string, double>> values = {{"updates", static_cast<double>(updates_)},
+                                                          {"episodes", static_cast<double>(episodes_)},
+                                                          {"episode_return", counted_ > 0 ? return_ : kNone}};
+    for (const Sum& sum : sums_) values.emplace_back(sum.name, sum.count > 0 ? sum.mean : kNone);
+    const std::int64_t env_steps = env_steps_;
+    *this = {};
+    return log.write("round", env_steps, values);
+  }
+
+ private:
+  struct Sum {
+    std::string name{};
+    double mean = 0.0;
+    std::int64_t count = 0;
+  };
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  std::int64_t rounds_ = 0, env_steps_ = 0, updates_ = 0, episodes_ = 0, counted_ = 0;
+  double return_ = 0.0;
+  std::vector<Sum> sums_;
 };
 
 }  // namespace mara

@@ -11,10 +11,10 @@
 
 namespace mara {
 
-/// Proximal policy optimisation (Schulman et al. 2017) on a batch of environments. Plain aggregate. The
-/// defaults are the settings of rl_tools (Eschmann, Albani and Loianno, "RLtools: a fast, portable deep
-/// reinforcement learning library for continuous control", JMLR 25, 2024) for its pendulum, as its sources
-/// have them: src/rl/zoo/pendulum-v1/ppo.h (4 environments of 1024 steps, batch, epochs, gamma, entropy,
+/// Proximal policy optimisation (Schulman et al. 2017) on a batch of environments. Plain aggregate. Except
+/// for `entropy`, the defaults are the settings of rl_tools (Eschmann, Albani and Loianno, "RLtools: a fast,
+/// portable deep reinforcement learning library for continuous control", JMLR 25, 2024) for its pendulum, as
+/// its sources have them: src/rl/zoo/pendulum-v1/ppo.h (4 environments of 1024 steps, batch, epochs, gamma,
 /// hidden widths 64), rl/algorithms/ppo/ppo.h (lambda, clip, standard deviation, advantages normalised in
 /// each batch, a shuffle each epoch, observations as they are), rl/algorithms/ppo/loop/core/config.h (relu)
 /// and nn/optimizers/adam/adam.h (rate, epsilon; no clipping of gradients).
@@ -28,8 +28,10 @@ struct PpoConfig {
   double learning_rate = 1e-3;         ///< actor, Adam
   double critic_learning_rate = 1e-3;  ///< critic, Adam
   double adam_epsilon = 1e-7;
-  double max_gradient_norm = 0.0;             ///< of actor and critic each; 0: no clipping
-  double entropy = 1.0;                       ///< weight of the entropy, nats, in the policy loss
+  double max_gradient_norm = 0.0;  ///< of actor and critic each; 0: no clipping
+  /// Weight of the entropy, nats, in the policy loss. Default: that of Stable-Baselines3 (Raffin et al., JMLR
+  /// 22, 2021). rl_tools has 1 for the pendulum, whose rewards go down to -16 a step.
+  double entropy = 0.0;
   double initial_std = 0.5;                   ///< of the policy's actions
   double action_scale = 1.0;                  ///< the environment's action for an action of 1 of the policy
   double reward_scale = 1.0;                  ///< what the learner sees of a reward of 1

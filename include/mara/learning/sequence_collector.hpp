@@ -43,11 +43,18 @@ class SequenceCollector {
  public:
   SequenceCollector() = default;
   /// `make` builds game number i; `memory`: recurrent numbers per slot. Errors (kInvalidArgument): no
-  /// environments, negative episode_steps; kShapeMismatch: games that are not alike; those of reset().
+  /// environments, a count above kLargestCount, negative episode_steps; kShapeMismatch: games that are not
+  /// alike; those of reset().
   static Result<SequenceCollector> create(const CollectorConfig& config, const GameMaker& make,
                                           std::size_t sequence_steps, std::size_t memory) {
     if (config.environments == 0)
       return Error{ErrorCode::kInvalidArgument, "environments = 0, at least 1 is needed"};
+    const std::pair<const char*, std::size_t> counts[] = {
+        {"environments", config.environments}, {"sequence_steps", sequence_steps}, {"memory", memory}};
+    for (const auto& [field, value] : counts)
+      if (value > kLargestCount)
+        return Error{ErrorCode::kInvalidArgument,
+                     std::string(field) + " = " + std::to_string(value) + ", more than 2^31"};
     if (config.episode_steps < 0)
       return Error{ErrorCode::kInvalidArgument,
                    "episode_steps = " + std::to_string(config.episode_steps) + ", must not be negative"};
@@ -74,8 +81,8 @@ class SequenceCollector {
   /// Plays `steps` steps of every game with the networks of `team` in `storage` and adds the pieces that end
   /// to `replay`: at the end of an episode, or when they have shape().steps steps.
   /// choose(slot, outputs, masks, random, options, numbers) -> bool says the action of a present slot from
-  /// its row of outputs; it is called on several threads, each with a stream of its own. Errors: of the game,
-  /// and where choose() has no answer.
+  /// its row of outputs; it is called on several threads, each with a stream of its own. Errors: those of
+  /// GameRunner, which name the game; numbers that are not finite never reach `replay`.
   template <class Choose>
   Result<CollectorReport> play(ThreadPool& pool, const AgentTeam& team, const float* storage,
                                std::size_t steps, const Choose& choose, SequenceReplay& replay) {
@@ -160,7 +167,7 @@ class SequenceCollector {
 
   GameRunner runner(std::size_t e) const {
     return GameRunner(make_(static_cast<int>(e)), Random(config_.seed, 0x67616d6500000000ull + e),
-                      config_.episode_steps);
+                      config_.episode_steps, static_cast<std::int64_t>(e));
   }
   std::uint64_t episode_seed(std::size_t e, std::uint64_t episode) const noexcept {
     return Random(config_.seed, 0x6570000000000000ull + (static_cast<std::uint64_t>(e) << 32) + episode)
@@ -190,7 +197,9 @@ class SequenceCollector {
       player.team_return += static_cast<double>(outcome->team_reward);
       player.frame.read(player.runner.game());
       const bool over = step_end(*outcome) != StepEnd::kContinues, cut = over || player.current.full();
-      if (cut) {
+      if (cut) {  // learners ask what every agent would do there, but not after a termination
+        const bool goes_on = step_end(*outcome) != StepEnd::kTerminated;
+        if (const Status fine = player.runner.check(player.frame, goes_on); !fine) return fine;
         player.current.close(player.frame);
         if (player.ended == player.pieces.size()) player.pieces.emplace_back(shape_);
         std::swap(player.pieces[player.ended++], player.current);

@@ -85,7 +85,7 @@ class TeamPpoTrainer {
   }
   GameRunner fresh_runner(std::size_t e) const {
     return GameRunner(make_(static_cast<int>(e)), Random(config_.seed, 0x706c000000000000ull + e),
-                      config_.episode_steps);
+                      config_.episode_steps, static_cast<std::int64_t>(e));
   }
   std::uint64_t episode_seed(std::size_t e, std::uint64_t episode) const noexcept {
     return Random(config_.seed, 0x6570000000000000ull + (static_cast<std::uint64_t>(e) << 32) + episode)

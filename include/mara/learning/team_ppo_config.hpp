@@ -15,11 +15,20 @@ namespace mara {
 /// Over what advantages get mean 0 and standard deviation 1. Absent agents never count.
 enum class AdvantageScope : std::uint8_t { kNone, kRollout, kMinibatch };
 
+/// Networks of the actors by default: those of AgentNetworkConfig with a last layer of gain .01, as in the
+/// code published by Yu et al., so that the first policy is nearly uniform (Andrychowicz et al., "What
+/// matters in on-policy reinforcement learning? A large-scale empirical study", 2020, section 3.2).
+inline TeamConfig team_ppo_actors() {
+  TeamConfig actors;
+  actors.network.output_gain = 0.01f;
+  return actors;
+}
+
 /// Clipped policy optimisation of a team. Plain aggregate; `critic` is the configuration of the critic
 /// policy. Defaults: Yu et al., "The surprising effectiveness of PPO in cooperative multi-agent games",
 /// NeurIPS 2022, appendix C (rates, epsilon of Adam, clip, gamma, lambda, entropy, Huber delta, norm of
-/// gradients, chunks of 10 steps, values normalised and clipped), with one minibatch where minibatch_steps
-/// holds a rollout.
+/// gradients, values normalised and clipped), with one minibatch where minibatch_steps holds a rollout, and
+/// with sequences of 16 steps in place of their chunks of 10, which would not divide a rollout of 128.
 template <class CriticConfig>
 struct TeamPpoConfig {
   std::uint64_t seed = 1;
@@ -29,7 +38,7 @@ struct TeamPpoConfig {
   int episode_steps = 0;                 ///< time limit; 0: the game's own only
   std::int64_t total_steps = 1'000'000;  ///< environment steps over which the schedules run
 
-  TeamConfig actor{};
+  TeamConfig actor = team_ppo_actors();
   CriticConfig critic{};
   RewardKind rewards = RewardKind::kTeam;
   double reward_scale = 1.0;  ///< rewards are multiplied by it for learning; reports show them as they are
@@ -49,7 +58,7 @@ struct TeamPpoConfig {
 
   int epochs = 10;
   int minibatch_steps = 1024;  ///< environment steps per optimiser step, in whole sequences
-  int sequence_steps = 10;     ///< of recurrent networks: gradients go back so far; divides rollout_steps
+  int sequence_steps = 16;     ///< of recurrent networks: gradients go back so far; divides rollout_steps
   double learning_rate = 5e-4, critic_learning_rate = 5e-4;
   double final_rate = 1.0;  ///< share of the rates that is left at the end, along a line
   double adam_epsilon = 1e-5;
@@ -66,11 +75,9 @@ Status validate(const TeamPpoConfig<C>& c) {
     return Error{ErrorCode::kInvalidArgument,
                  std::string("team ppo: ") + field + " = " + std::to_string(value) + " " + rule};
   };
-  const std::pair<const char*, int> counts[] = {{"environments", c.environments},
-                                                {"rollout_steps", c.rollout_steps},
-                                                {"epochs", c.epochs},
-                                                {"minibatch_steps", c.minibatch_steps},
-                                                {"sequence_steps", c.sequence_steps}};
+  const std::pair<const char*, int> counts[] = {
+      {"threads", c.threads}, {"environments", c.environments},       {"rollout_steps", c.rollout_steps},
+      {"epochs", c.epochs},   {"minibatch_steps", c.minibatch_steps}, {"sequence_steps", c.sequence_steps}};
   for (const auto& [field, value] : counts)
     if (value < 1) return bad(field, value, "must be at least 1");
   if (c.episode_steps < 0) return bad("episode_steps", c.episode_steps, "must not be negative");

@@ -50,7 +50,8 @@ Result<std::unique_ptr<TeamPpoTrainer<C, G>>> TeamPpoTrainer<C, G>::create(const
     if (!(runner.shape() == shape))
       return Error{ErrorCode::kInvalidArgument,
                    "team ppo: game " + std::to_string(e) + " has another shape than game 0"};
-    if (const Status begun = runner.begin(trainer->episode_seed(e, 0)); !begun) return begun.error();
+    if (const Status begun = runner.begin(trainer->episode_seed(e, 0)); !begun)
+      return Error{begun.error().code, "team ppo: " + begun.error().message};
   }
   return trainer;
 }

@@ -25,9 +25,7 @@ Status TeamPpoTrainer<C, G>::collect() {
                   batch_shape_.state, players_[e].critic_memory, rollout, value_work_[e]);
   });
   for (std::size_t e = 0; e < environments; ++e)
-    if (!outcomes[e])
-      return Error{outcomes[e].error().code,
-                   "team ppo: environment " + std::to_string(e) + ": " + outcomes[e].error().message};
+    if (!outcomes[e]) return Error{outcomes[e].error().code, "team ppo: " + outcomes[e].error().message};
   env_steps_ += static_cast<std::int64_t>(environments * steps);
   return {};
 }

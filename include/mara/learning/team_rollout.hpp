@@ -226,10 +226,15 @@ Status play_team(TeamPlayer& player, const TeamActor& actor, const float* weight
     player.episode_return += static_cast<double>(outcome->team_reward);
     if (end == StepEnd::kContinues) {
       std::swap(frame, player.next);
-      if (t + 1 == out.steps) keep_final(t, frame);
+      if (t + 1 < out.steps) continue;
+      if (const Status fine = runner.check(frame); !fine) return fine;
+      keep_final(t, frame);
       continue;
     }
-    if (end == StepEnd::kTruncated) keep_final(t, player.next);
+    if (end == StepEnd::kTruncated) {
+      if (const Status fine = runner.check(player.next); !fine) return fine;
+      keep_final(t, player.next);
+    }
     ++out.episodes;
     out.episode_returns += player.episode_return;
     player.episode_return = 0.0;

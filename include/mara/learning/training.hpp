@@ -2,6 +2,7 @@
 // A training from its first step to its report: rounds, evaluations on fixed seeds, best weights, early stop,
 // metrics, checkpoints.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -28,7 +29,10 @@ struct TrainingConfig {
   std::string
       folder{};  ///< existing folder for metrics.jsonl, metrics.csv, checkpoint.mara, best.mara; empty: none
   std::int64_t checkpoint_every = 0;  ///< environment steps between checkpoints; 0: only at the end
-  bool resume = false;                ///< go on from the checkpoint of the folder
+  /// Environment steps between the lines of rounds in the metrics, each the means of the rounds since the
+  /// last one; 0: a line for every round. A line always comes before an evaluation, a checkpoint and the end.
+  std::int64_t log_every = 0;
+  bool resume = false;  ///< go on from the checkpoint of the folder; what is finished stays as it is
 };
 
 /// One evaluation.
@@ -66,6 +70,28 @@ inline Status save_best(const std::string& path, std::span<const EvaluationPoint
   out.put_value("best", static_cast<std::uint64_t>(best));
   out.put("weights", weights);
   return out.write(path);
+}
+
+/// What the metrics say of an evaluation; the returns of single agents where there are few of them.
+inline std::vector<std::pair<std::string, double>> evaluation_values(
+    const EvaluationPoint& point, std::span<const EpisodeReturn> episodes) {
+  constexpr std::size_t kFewAgents = 16;
+  const auto count = static_cast<double>(episodes.size());
+  double low = std::numeric_limits<double>::infinity(), high = -low, steps = 0.0;
+  std::vector<double> agents(episodes.empty() ? 0 : episodes[0].agents.size());
+  for (const EpisodeReturn& e : episodes) {
+    low = std::min(low, e.team);
+    high = std::max(high, e.team);
+    steps += static_cast<double>(e.steps);
+    for (std::size_t i = 0; i < agents.size(); ++i) agents[i] += e.agents[i];
+  }
+  std::vector<std::pair<std::string, double>> values = {
+      {"evaluation_return", point.mean}, {"evaluation_sd", point.deviation},  {"evaluation_return_min", low},
+      {"evaluation_return_max", high},   {"evaluation_steps", steps / count}, {"evaluation_episodes", count}};
+  if (agents.size() > kFewAgents) return values;
+  for (std::size_t i = 0; i < agents.size(); ++i)
+    values.emplace_back("evaluation_return_agent_" + std::to_string(i), agents[i] / count);
+  return values;
 }
 
 inline EvaluationPoint summary(std::int64_t env_steps, std::span<const EpisodeReturn> episodes) {
@@ -111,6 +137,7 @@ inline Status check_training_config(const TrainingConfig& config) {
   if (config.evaluate_every < 0) return bad("evaluate_every = " + std::to_string(config.evaluate_every));
   if (config.checkpoint_every < 0)
     return bad("checkpoint_every = " + std::to_string(config.checkpoint_every));
+  if (config.log_every < 0) return bad("log_every = " + std::to_string(config.log_every));
   if (config.patience < 0) return bad("patience = " + std::to_string(config.patience));
   if (config.evaluation.episodes == 0) return bad("evaluation.episodes = 0");
   if (config.stop_at && !std::isfinite(*config.stop_at)) return bad("stop_at is not finite");
@@ -135,24 +162,34 @@ class TrainingRun {
     if (!status) return status.error();
     std::int64_t next_evaluation = next_after(config_.evaluate_every);
     std::int64_t next_checkpoint = next_after(config_.checkpoint_every);
-    bool evaluated = false;
+    std::int64_t next_line = next_after(config_.log_every);
+    bool saved = config_.resume;
     while (status && go_on_ && trainer_.env_steps() < config_.steps) {
+      saved = false;
       status = round();
-      evaluated = false;
-      const bool save = trainer_.env_steps() >= next_checkpoint && !config_.folder.empty();
+      const std::int64_t now = trainer_.env_steps();
+      const bool save = now >= next_checkpoint && !config_.folder.empty();
       // A checkpoint is resumed with its best weights beside it: there must be some.
-      if (status && (trainer_.env_steps() >= next_evaluation || (save && result_.evaluations.empty()))) {
+      const bool evaluation = now >= next_evaluation || (save && result_.evaluations.empty());
+      // With no line open at a checkpoint, there is nothing of the metrics to keep in it.
+      if (status && (config_.log_every == 0 || now >= next_line || evaluation || save)) {
+        next_line = next_after(config_.log_every);
+        status = write_rounds();
+      }
+      if (status && evaluation) {
         next_evaluation = next_after(config_.evaluate_every);
         status = evaluate();
-        evaluated = true;
       }
       if (status && save) {
         next_checkpoint = next_after(config_.checkpoint_every);
         status = trainer_.save(checkpoint());
+        saved = true;
       }
     }
-    if (status && !evaluated) status = evaluate();
-    if (status && !config_.folder.empty()) status = trainer_.save(checkpoint());
+    const Status written = write_rounds();  // also when learning failed: they show how
+    if (status) status = written;
+    if (status && !evaluated()) status = evaluate();
+    if (status && !saved && !config_.folder.empty()) status = trainer_.save(checkpoint());
     if (!status) return status.error();
     result_.env_steps = trainer_.env_steps();
     return std::move(result_);
@@ -163,6 +200,11 @@ class TrainingRun {
   std::string best() const { return config_.folder + "/best.mara"; }
   std::int64_t next_after(std::int64_t every) const {
     return every > 0 ? (trainer_.env_steps() / every + 1) * every : std::numeric_limits<std::int64_t>::max();
+  }
+
+  /// Whether the weights as they are have been evaluated.
+  bool evaluated() const {
+    return !result_.evaluations.empty() && result_.evaluations.back().env_steps == trainer_.env_steps();
   }
 
   Status resume() {
@@ -181,23 +223,19 @@ class TrainingRun {
     }
     result_.best = kept->best;
     result_.best_weights = std::move(kept->weights);
+    if (evaluated()) judge(result_.evaluations.back(), true);
     return {};
   }
 
   Status round() {
     const auto report = trainer_.update();
     if (!report) return report.error();
-    if (log_.is_open()) {
-      std::vector<std::pair<std::string, double>> values = {
-          {"updates", static_cast<double>(report->updates)},
-          {"episodes", static_cast<double>(report->episodes)},
-          {"episode_return", report->episode_return}};
-      values.insert(values.end(), report->values.begin(), report->values.end());
-      if (const Status written = log_.write("round", report->env_steps, values); !written) return written;
-    }
+    if (log_.is_open()) rounds_.add(*report);
     if (callbacks_.round) callbacks_.round(*report);
     return {};
   }
+
+  Status write_rounds() { return log_.is_open() ? rounds_.write(log_) : Status(); }
 
   Status evaluate() {
     const std::span<const float> weights = trainer_.weights();
@@ -214,12 +252,16 @@ class TrainingRun {
     if (!config_.folder.empty()) {
       Status written = detail::save_best(best(), result_.evaluations, best_, result_.best_weights);
       if (written)
-        written = log_.write("evaluation", point.env_steps,
-                             {{"evaluation_return", point.mean}, {"evaluation_sd", point.deviation}});
+        written = log_.write("evaluation", point.env_steps, detail::evaluation_values(point, *played));
       if (!written) return written;
     }
+    judge(point, !callbacks_.evaluation || callbacks_.evaluation(point));
+    return {};
+  }
+
+  /// Whether to go on after an evaluation. `wanted`: what the caller says.
+  void judge(const EvaluationPoint& point, bool wanted) {
     const auto without_progress = static_cast<int>(result_.evaluations.size() - 1 - best_);
-    const bool wanted = !callbacks_.evaluation || callbacks_.evaluation(point);
     go_on_ = false;
     if (config_.stop_at && point.mean >= *config_.stop_at)
       result_.end = TrainingEnd::kReached;
@@ -229,7 +271,6 @@ class TrainingRun {
       result_.end = TrainingEnd::kCallback;
     else
       go_on_ = true;
-    return {};
   }
 
   T& trainer_;
@@ -238,6 +279,7 @@ class TrainingRun {
   const TrainingCallbacks& callbacks_;
   TrainingResult result_;
   MetricsLog log_;
+  RoundMeans rounds_;     ///< since the last line
   std::size_t best_ = 0;  ///< index of the best evaluation
   bool go_on_ = true;
 };

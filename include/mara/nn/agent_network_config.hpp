@@ -12,6 +12,12 @@
 
 namespace mara {
 
+/// The most that anything may be of which a configuration gives the number: a negative number that became a
+/// std::size_t is more.
+inline constexpr std::size_t kLargestCount = std::size_t{1} << 31;
+/// The largest extent of a layer.
+inline constexpr std::size_t kLargestExtent = std::size_t{1} << 24;
+
 /// What an agent remembers from step to step.
 enum class Recurrence : std::uint8_t { kNone, kGru, kLstm };
 
@@ -27,22 +33,24 @@ struct AgentNetworkConfig {
   float output_gain = 1.0f;       ///< orthogonal gain of the head; sqrt(2) before it, 1 in the cell
 };
 
-/// Errors (kInvalidArgument) name the field: zero inputs, outputs, widths or memory_units, an extent above
-/// 2^24, no such activation or recurrence, an output_gain that is negative or not finite.
+/// Errors (kInvalidArgument) name the field: zero inputs, outputs, widths or (where there is a cell)
+/// memory_units, an extent above kLargestExtent, no such activation or recurrence, an output_gain that is
+/// negative or not finite.
 inline Status check_agent_network(const AgentNetworkConfig& config) {
   const auto bad = [](const std::string& field, const std::string& value, const char* why) {
     return Error{ErrorCode::kInvalidArgument, field + " = " + value + why};
   };
   std::string wrong;
   const auto extent = [&wrong](const std::string& name, std::size_t value) {
-    if (wrong.empty() && (value == 0 || value > std::size_t{1} << 24))
+    if (wrong.empty() && (value == 0 || value > kLargestExtent))
       wrong = name + " = " + std::to_string(value) + ", not in [1, 2^24]";
   };
   extent("inputs", config.inputs);
   extent("outputs", config.outputs);
   for (std::size_t i = 0; i < config.hidden.size(); ++i)
     extent("hidden[" + std::to_string(i) + "]", config.hidden[i]);
-  if (config.recurrence != Recurrence::kNone) extent("memory_units", config.memory_units);
+  if (config.recurrence != Recurrence::kNone || config.memory_units > kLargestExtent)
+    extent("memory_units", config.memory_units);
   if (!wrong.empty()) return Error{ErrorCode::kInvalidArgument, wrong};
   const int activation = static_cast<int>(config.activation);
   if (activation < 0 || activation >= kActivations)
