@@ -5,9 +5,9 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "game_options.hpp"
 #include "mara/environment/any_game.hpp"
 #include "mara/learning/any_trainer.hpp"
+#include "train_options.hpp"
 
 namespace lab {
 

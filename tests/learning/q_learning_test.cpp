@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "mara/environment/fixed_team.hpp"
+#include "mara/environment/identity_game.hpp"
 #include "mara/environment/two_step_game.hpp"
 #include "q_learning_helpers.hpp"
 #include "tiny_games.hpp"
@@ -360,9 +361,14 @@ TEST_CASE("value learners refuse what they cannot learn", "[learning]") {
   const GameMaker heads = [](int) {
     return AnyGame(StillGame(1.0f, 3, 3, ActionShape::multi_discrete({2, 3})));
   };
-  CHECK(starts(refusal([](C&) {}, heads), "q learning: actions of 2 heads and 0 numbers"));
+  CHECK(refusal([](C&) {}, heads) == "accepted");
+  const GameMaker many = [](int) {
+    return AnyGame(StillGame(1.0f, 3, 3, ActionShape::multi_discrete({8, 5})));
+  };
+  CHECK(refusal([](C&) {}, many) ==
+        "q learning: actions of more than 32 combinations of the options of 2 heads");
   const GameMaker box = [](int) { return AnyGame(StillGame(1.0f, 3, 3, ActionShape::numbers_within({{}}))); };
-  CHECK(starts(refusal([](C&) {}, box), "q learning: actions of 0 heads and 1 numbers"));
+  CHECK(starts(refusal([](C&) {}, box), "q learning: actions with 1 numbers have no list of options"));
 
   const auto guided = [](QGuidance guidance) {
     return QTrainer<critic::MonotonicMixing>::create(busy_config(), kCrowd, std::move(guidance))
@@ -392,4 +398,23 @@ TEST_CASE("scaled rewards teach what larger ones would, and reports show them as
   const auto small = trained(1.0f, 4.0), large = trained(4.0f, 1.0);
   CHECK(small.first == large.first);
   CHECK(4.0 * small.second == large.second);
+}
+
+TEST_CASE("games of several choices are learnt by their combinations", "[learning]") {
+  // 1 for every step in which both heads say what is seen.
+  const GameMaker make = maker_of(IdentityGame({ActionShape::multi_discrete({2, 3}), 50, 0.0f}));
+  QLearningConfig config = small_q_config(1);
+  config.gamma = 0.4;
+  config.learning_rate = 3e-3;
+  auto trainer = QTrainer<critic::NoMixing>::create(config, make).value();
+  CHECK(trainer->networks().team().outputs() == 6);
+  const auto score = [&] {
+    auto policy = trainer->policy(trainer->weights());
+    EvaluationConfig evaluation;
+    evaluation.episodes = 10;
+    return mean_team_return(evaluate_policy(make, policy, evaluation).value());
+  };
+  CHECK(score() < 40.0);
+  train(*trainer, 3000);
+  CHECK(score() == 50.0);
 }

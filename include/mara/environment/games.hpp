@@ -9,6 +9,7 @@
 #include "mara/environment/dynamic_allocation_game.hpp"
 #include "mara/environment/environment_game.hpp"
 #include "mara/environment/fixed_team.hpp"
+#include "mara/environment/flat_game.hpp"
 #include "mara/environment/game.hpp"
 #include "mara/environment/game_registry.hpp"
 #include "mara/environment/game_report.hpp"

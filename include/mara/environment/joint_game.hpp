@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "mara/action/flat_options.hpp"
 #include "mara/environment/any_game.hpp"
 
 namespace mara {
@@ -33,6 +34,7 @@ class JointGame {
     GameShape shape{1, inner.agents * inner.observation, inner.state, {}};
     const std::vector<int>& heads = inner.action.heads;
     std::vector<int> all;
+    FlatOptions flat;
     for (std::size_t i = 0; i < inner.agents; ++i) {
       all.insert(all.end(), heads.begin(), heads.end());
       shape.action.box.insert(shape.action.box.end(), inner.action.box.begin(), inner.action.box.end());
@@ -40,21 +42,19 @@ class JointGame {
     if (kind == JointAction::kHeads) {
       shape.action.heads = all;
     } else {
-      int options = 1;
-      for (const int n : all) {
-        options *= n;
-        if (options > 32)
-          return Error{ErrorCode::kInvalidArgument, "joint game: more than 32 joint options of " +
-                                                        std::to_string(inner.agents) +
-                                                        " agents; present them as heads"};
-      }
+      auto options = FlatOptions::create(all);
+      if (!options)
+        return Error{options.error().code, "joint game: " + options.error().message + ", of " +
+                                               std::to_string(inner.agents) +
+                                               " agents; present them as heads"};
       if (!shape.action.box.empty())
         return Error{ErrorCode::kInvalidArgument, "joint game: an action with " +
                                                       std::to_string(inner.action.numbers()) +
                                                       " numbers has no flat list of options"};
-      shape.action.heads = {options};
+      flat = std::move(*options);
+      shape.action.heads = {flat.count()};
     }
-    return JointGame(std::move(game), kind, std::move(shape), std::move(all));
+    return JointGame(std::move(game), kind, std::move(shape), std::move(all), std::move(flat));
   }
 
   const GameShape& shape() const noexcept { return shape_; }
@@ -74,24 +74,14 @@ class JointGame {
   }
   OptionMask mask(std::size_t, std::size_t head) const {
     if (kind_ == JointAction::kHeads) return head_mask(head);
-    // From the first head to the last, every legal prefix is followed by every legal option.
-    OptionMask joint = 1u;
-    for (std::size_t h = 0; h < heads_.size(); ++h) {
-      const OptionMask own = head_mask(h);
-      OptionMask longer = 0;
-      for (OptionMask left = joint; left != 0; left &= left - 1)
-        longer |= own << (std::countr_zero(left) * heads_[h]);
-      joint = longer;
-    }
-    return joint;
+    return flat_.mask([&](std::size_t h) { return head_mask(h); });
   }
   void choose(std::size_t slot, const std::int32_t* options, const float* numbers) {
     if (slot != 0) return;
     if (kind_ == JointAction::kHeads) {
       std::copy_n(options, options_.size(), options_.begin());
     } else {
-      std::int32_t rest = options[0];
-      for (std::size_t h = heads_.size(); h-- > 0; rest /= heads_[h]) options_[h] = rest % heads_[h];
+      flat_.split(options[0], options_.data());
     }
     if (numbers != nullptr) std::copy_n(numbers, numbers_.size(), numbers_.begin());
   }
@@ -112,11 +102,12 @@ class JointGame {
   std::span<const float> rewards() const noexcept { return {&reward_, 1}; }
 
  private:
-  JointGame(AnyGame game, JointAction kind, GameShape shape, std::vector<int> heads)
+  JointGame(AnyGame game, JointAction kind, GameShape shape, std::vector<int> heads, FlatOptions flat)
       : game_(std::move(game)),
         kind_(kind),
         shape_(std::move(shape)),
         heads_(std::move(heads)),
+        flat_(std::move(flat)),
         options_(heads_.size()),
         numbers_(shape_.action.box.size()) {}
 
@@ -139,6 +130,7 @@ class JointGame {
   JointAction kind_;
   GameShape shape_;
   std::vector<int> heads_;  ///< options of every head of every slot
+  FlatOptions flat_;        ///< their combinations, of kFlat
   std::vector<std::int32_t> options_;
   std::vector<float> numbers_;
   std::vector<std::uint32_t> order_;

@@ -162,9 +162,11 @@ class RoundMeans {
       return_ += (report.episode_return - return_) *
                  (static_cast<double>(report.episodes) / static_cast<double>(counted_));
     }
-    for (const auto& [name, value] : report.values) {
-      auto sum = std::find_if(sums_.begin(), sums_.end(), [&](const Sum& s) { return s.name == name; });
-      if (sum == sums_.end()) sum = sums_.insert(sum, Sum{name, 0.0, 0});
+    for (const auto& entry : report.values) {
+      auto sum =
+          std::find_if(sums_.begin(), sums_.end(), [&](const Sum& s) { return s.name == entry.first; });
+      if (sum == sums_.end()) sum = sums_.insert(sum, Sum{entry.first, 0.0, 0});
+      const double value = entry.second;
       if (std::isnan(value)) continue;
       ++sum->count;
       sum->mean += (value - sum->mean) / static_cast<double>(sum->count);  // equal values keep their bits

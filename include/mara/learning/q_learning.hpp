@@ -17,6 +17,7 @@
 #include "mara/critic/no_mixing.hpp"
 #include "mara/critic/optimistic_mixing.hpp"
 #include "mara/critic/sum_mixing.hpp"
+#include "mara/environment/flat_game.hpp"
 #include "mara/learning/game_trainer.hpp"
 #include "mara/learning/q_guidance.hpp"
 #include "mara/learning/q_learning_config.hpp"
@@ -30,17 +31,18 @@
 namespace mara {
 
 /// The learner for a mixing policy: critic::NoMixing (DQN, IQL), SumMixing (VDN), MonotonicMixing (QMIX),
-/// OptimisticMixing (weighted QMIX). Actions: one head of at most 32 options. A round plays collect_steps
-/// steps of every environment, then takes `updates` optimiser steps. Same seed, same bits for any number of
-/// threads (one binary). Fulfils GameTrainer.
+/// OptimisticMixing (weighted QMIX). Actions: heads with at most 32 combinations of options, each of which
+/// has a value (FlatGame); `guidance` sees these. A round plays collect_steps steps of every environment,
+/// then takes `updates` optimiser steps. Same seed, same bits for any number of threads (one binary). Fulfils
+/// GameTrainer.
 template <Mixing M>
 class QTrainer {
  public:
   using Config = QLearningConfig;
   using Policy = QPolicy;
 
-  /// Errors name the field of the configuration; a game whose action is not one head of options is refused,
-  /// and a guidance without its callback.
+  /// Errors name the field of the configuration; a game with numbers in its actions or more than 32
+  /// combinations of options is refused, and a guidance without its callback.
   static Result<std::unique_ptr<QTrainer>> create(const QLearningConfig& config, const GameMaker& make,
                                                   QGuidance guidance = {});
 
@@ -64,7 +66,9 @@ class QTrainer {
   std::span<const float> weights() const noexcept {
     return std::span<const float>(parameters_).first(networks_.team().stored());
   }
-  QPolicy policy(std::span<const float> weights) const { return QPolicy(networks_.team(), weights.data()); }
+  QPolicy policy(std::span<const float> weights) const {
+    return QPolicy(networks_.team(), options_, weights.data());
+  }
 
   /// Everything a run needs to go on bit-identically, written atomically.
   Status save(const FilePath& path) const;
@@ -97,6 +101,7 @@ class QTrainer {
 
   QLearningConfig config_;
   QGuidance guidance_;
+  FlatOptions options_;
   QNetworks<M> networks_;
   AlignedVector<float> parameters_, target_, gradients_;
   Optimiser optimiser_{std::in_place_type<Adam<float>>, std::size_t{0}};

@@ -21,11 +21,18 @@ Result<std::unique_ptr<QTrainer<M>>> QTrainer<M>::create(const QLearningConfig& 
   std::unique_ptr<QTrainer> made(new QTrainer(config, std::move(guidance)));
   const GameShape game = make(0).shape();
   if (const Status shape = check_action_shape(game.action); !shape) return shape.error();
-  if (game.action.choices() != 1 || game.action.numbers() != 0)
-    return bad("actions of " + std::to_string(game.action.choices()) + " heads and " +
-               std::to_string(game.action.numbers()) + " numbers; there must be one head and no numbers");
+  if (game.action.numbers() != 0)
+    return bad("actions with " + std::to_string(game.action.numbers()) + " numbers have no list of options");
+  auto options = FlatOptions::create(game.action.heads);
+  if (!options) return bad("actions of " + options.error().message);
+  made->options_ = std::move(*options);
+  const GameMaker flat = game.action.choices() == 1 ? make : GameMaker([make](int environment) {
+    auto one = FlatGame::create(make(environment));
+    return one ? AnyGame(std::move(*one)) : make(environment);  // a game of another shape, which is refused
+  });
   auto networks = QNetworks<M>::create(config.team, config.mixer, game.agents, game.observation,
-                                       game.action.options(), game.state + made->guidance_.features);
+                                       static_cast<std::size_t>(made->options_.count()),
+                                       game.state + made->guidance_.features);
   if (!networks) return Error{networks.error().code, "q learning: " + networks.error().message};
   made->networks_ = std::move(*networks);
   made->parameters_.assign(made->networks_.stored(), 0.0f);
@@ -35,7 +42,7 @@ Result<std::unique_ptr<QTrainer<M>>> QTrainer<M>::create(const QLearningConfig& 
   made->gradients_.assign(made->parameters_.size(), 0.0f);
   made->optimiser_ = made->make_optimiser();
 
-  auto collector = SequenceCollector::create({config.seed, config.environments, config.episode_steps}, make,
+  auto collector = SequenceCollector::create({config.seed, config.environments, config.episode_steps}, flat,
                                              config.sequence_steps, made->networks_.team().memory());
   if (!collector) return Error{collector.error().code, "q learning: " + collector.error().message};
   made->collector_ = std::move(*collector);

@@ -7,17 +7,20 @@
 #include <utility>
 #include <vector>
 
+#include "mara/action/flat_options.hpp"
 #include "mara/action/masked_choice.hpp"
 #include "mara/learning/evaluate.hpp"
 #include "mara/nn/agent_team.hpp"
 
 namespace mara {
 
-/// A GamePolicy without exploration. `weights`: the parameters of `team`; they must outlive it.
+/// A GamePolicy without exploration. `weights`: the parameters of `team`; they must outlive it. `options`:
+/// what the values are of, all combinations of the options of the game's heads.
 class QPolicy {
  public:
-  QPolicy(AgentTeam team, const float* weights)
+  QPolicy(AgentTeam team, FlatOptions options, const float* weights)
       : team_(std::move(team)),
+        options_(std::move(options)),
         weights_(weights),
         memory_(team_.slots() * team_.memory()),
         values_(team_.slots() * team_.outputs()) {}
@@ -28,15 +31,18 @@ class QPolicy {
                workspace_);
   }
   bool choose(std::size_t slot, const OptionMask* masks, std::int32_t* options, float*) {
-    options[0] =
-        masked_mode(values_.data() + slot * team_.outputs(), static_cast<int>(team_.outputs()), masks[0]);
-    return options[0] >= 0;
+    const OptionMask mask = options_.mask([&](std::size_t head) { return masks[head]; });
+    const std::int32_t best =
+        masked_mode(values_.data() + slot * team_.outputs(), static_cast<int>(team_.outputs()), mask);
+    if (best >= 0) options_.split(best, options);
+    return best >= 0;
   }
   /// Values of all slots at the moment last looked at, slots x options.
   const std::vector<float>& values() const noexcept { return values_; }
 
  private:
   AgentTeam team_;
+  FlatOptions options_;
   const float* weights_;
   std::vector<float> memory_, values_;
   AgentTeam::Workspace workspace_;
