@@ -119,6 +119,79 @@ TEST_CASE("value learners go on where they stopped (C2)", "[learning]") {
   config.priority_alpha = 0.0;
   config.sequence_steps = 2;
   check_resumes<critic::SumMixing>(config);
+  config.parameter_noise.deviation = 0.1;
+  config.parameter_noise.period = 20;
+  config.parameter_noise.growth = 1.1;
+  check_resumes<critic::SumMixing>(config);
+}
+
+TEST_CASE("noise on parameters changes what is played, not what is evaluated", "[learning]") {
+  QLearningConfig config = busy_config();
+  config.epsilon = EpsilonSchedule::constant(0.0);
+  config.learning_start = 1'000'000;
+  const auto returns = [&](double deviation) {
+    config.parameter_noise.deviation = deviation;
+    auto trainer = made<critic::SumMixing>(config);
+    const auto before = trainer->policy(trainer->weights());
+    double sum = 0.0;
+    for (int round = 0; round < 60; ++round) {
+      const TrainingReport report = trainer->update().value();
+      if (report.episodes > 0) sum += report.episode_return * static_cast<double>(report.episodes);
+      CHECK((report.values.back().first == "parameter_noise") == (deviation > 0.0));
+    }
+    CHECK(std::equal(trainer->weights().begin(), trainer->weights().end(),
+                     made<critic::SumMixing>(config)->weights().begin()));
+    return sum;
+  };
+  const double plain = returns(0.0);
+  CHECK(plain == returns(0.0));
+  CHECK(plain == returns(1e-30));  // too small to change a parameter
+  CHECK(plain != returns(3.0));
+}
+
+TEST_CASE("the noise is steered until so many agents choose otherwise as wanted", "[learning]") {
+  TeamConfig config;
+  config.network.hidden = {16};
+  const AgentTeam team = AgentTeam::create(config, 3, 4, 5).value();
+  std::vector<float> weights(team.stored());
+  Random random(3);
+  team.initialise(random, weights.data());
+  SequenceBatch batch;
+  batch.count = 200;
+  batch.observations.resize(200 * 3 * 4);
+  for (float& x : batch.observations) x = static_cast<float>(random.normal());
+  batch.present.assign(200 * 3, 1);
+  batch.masks.assign(200 * 3, 31u);
+  for (const double begin : {1e-4, 3.0}) {
+    ParameterNoise noise;
+    noise.deviation = begin;
+    noise.target = 0.2;
+    noise.growth = 1.1;
+    noise.period = 10;
+    NoisyTeam noisy(7, noise);
+    const auto share = [&](std::int64_t at) {
+      const std::span<const float> moved = noisy.weights(team, weights, at);
+      AgentTeam::Workspace work;
+      std::vector<float> a(600 * 5), b(600 * 5);
+      team.step(weights.data(), batch.observations.data(), 200, nullptr, nullptr, a.data(), work);
+      team.step(moved.data(), batch.observations.data(), 200, nullptr, nullptr, b.data(), work);
+      int other = 0;
+      for (std::size_t row = 0; row < 600; ++row)
+        other += masked_mode(&a[row * 5], 5, 31u) != masked_mode(&b[row * 5], 5, 31u) ? 1 : 0;
+      return other / 600.0;
+    };
+    double late = 0.0;
+    for (std::int64_t period = 1; period <= 400; ++period) {
+      const double now = share(10 * period);
+      CHECK(now == share(10 * period + 9));  // one draw a period
+      if (period > 300) late += now / 100.0;
+      noisy.adapt(team, weights, batch, true, 10 * period + 5);
+      const double steered = noisy.deviation();
+      noisy.adapt(team, weights, batch, true, 10 * period + 9);  // once a period
+      CHECK(noisy.deviation() == steered);
+    }
+    CHECK(late == Approx(0.2).margin(0.06));
+  }
 }
 
 TEST_CASE("value learners refuse foreign and damaged checkpoints and stay as they were", "[learning]") {
@@ -355,6 +428,14 @@ TEST_CASE("value learners refuse what they cannot learn", "[learning]") {
   CHECK(starts(refusal([](C& c) { c.optimistic_alpha = 2.0; }), "q learning: optimistic_alpha = 2"));
   CHECK(starts(refusal([](C& c) { c.reward = static_cast<RewardKind>(7); }), "q learning: reward = 7"));
   CHECK(starts(refusal([](C& c) { c.epsilon.start = 2.0; }), "epsilon start = 2"));
+  CHECK(refusal([](C& c) { c.parameter_noise.deviation = -1.0; }) ==
+        "q learning: parameter noise: deviation = -1.000000 must not be negative");
+  CHECK(starts(refusal([](C& c) { c.parameter_noise.growth = 1.0; }),
+               "q learning: parameter noise: growth = 1"));
+  CHECK(starts(refusal([](C& c) { c.parameter_noise.target = std::nan(""); }),
+               "q learning: parameter noise: target = nan"));
+  CHECK(
+      starts(refusal([](C& c) { c.parameter_noise.period = 0; }), "q learning: parameter noise: period = 0"));
   CHECK(
       starts(refusal([](C& c) { c.team.groups = {0}; }), "q learning: team: groups: 1 numbers for 3 slots"));
   CHECK(starts(refusal([](C& c) { c.mixer.width = 0; }), "q learning: mixer: outputs = 0"));

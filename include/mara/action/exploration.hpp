@@ -123,12 +123,28 @@ struct GaussianNoise {
 
 /// Noise on the parameters of an actor, off by default (Plappert et al., "Parameter Space Noise for
 /// Exploration", ICLR 2018): `deviation` is steered so that perturbed actions are `target` away from those of
-/// the actor itself.
+/// the actor itself; between options the distance is the share of agents that would choose otherwise.
 struct ParameterNoise {
   double deviation = 0.0;  ///< of the normal numbers added to every parameter; 0: off, and it stays off
   double target = 0.1;     ///< wanted distance between actions, root mean square
   double growth = 1.01;    ///< factor of one adaptation, > 1
+  /// Environment steps, all environments together, that are played with one draw: about an episode of each.
+  std::int64_t period = 200;
 
+  /// Errors (kInvalidArgument) name the field.
+  Status check() const {
+    const auto bad = [](const char* field, double value, const char* rule) {
+      return Error{ErrorCode::kInvalidArgument,
+                   std::string("parameter noise: ") + field + " = " + std::to_string(value) + " " + rule};
+    };
+    if (!(deviation >= 0.0) || !(deviation < std::numeric_limits<double>::infinity()))
+      return bad("deviation", deviation, "must not be negative");
+    if (!(target > 0.0)) return bad("target", target, "must be positive");
+    if (!(growth > 1.0) || !(growth < std::numeric_limits<double>::infinity()))
+      return bad("growth", growth, "must be above 1");
+    if (period < 1) return bad("period", static_cast<double>(period), "must be at least 1");
+    return {};
+  }
   /// After measuring the distance between actions (their section 3, eq. 4); NaN changes nothing.
   void adapt(double distance) noexcept {
     if (distance < target) deviation *= growth;

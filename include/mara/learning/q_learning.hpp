@@ -19,6 +19,7 @@
 #include "mara/critic/sum_mixing.hpp"
 #include "mara/environment/flat_game.hpp"
 #include "mara/learning/game_trainer.hpp"
+#include "mara/learning/noisy_team.hpp"
 #include "mara/learning/q_guidance.hpp"
 #include "mara/learning/q_learning_config.hpp"
 #include "mara/learning/q_loss.hpp"
@@ -79,7 +80,11 @@ class QTrainer {
   using Optimiser = std::variant<Adam<float>, RmsProp<float>>;
 
   QTrainer(const QLearningConfig& config, QGuidance guidance)
-      : config_(config), guidance_(std::move(guidance)), draw_(config.seed, 2), pool_(config.threads) {}
+      : config_(config),
+        guidance_(std::move(guidance)),
+        noisy_(config.seed, config.parameter_noise),
+        draw_(config.seed, 2),
+        pool_(config.threads) {}
 
   Optimiser make_optimiser() const {
     const std::size_t size = networks_.stored();
@@ -107,6 +112,7 @@ class QTrainer {
   Optimiser optimiser_{std::in_place_type<Adam<float>>, std::size_t{0}};
   SequenceReplay replay_;
   SequenceCollector collector_;
+  NoisyTeam noisy_;
   Random draw_;
   std::int64_t env_steps_ = 0, updates_ = 0;
   ThreadPool pool_;

@@ -68,7 +68,8 @@ struct QLearningConfig {
   std::int64_t target_period = 200;     ///< optimiser steps between copies to the target networks
   double target_tau =
       0.0;  ///< above 0: targets follow with this rate at every step instead (Lillicrap et al. 2016)
-  EpsilonSchedule epsilon{};  ///< of environment steps
+  EpsilonSchedule epsilon{};         ///< of environment steps
+  ParameterNoise parameter_noise{};  ///< of what is played with; off by default
 };
 
 /// The first field outside its domain, if any; what the networks and games need is checked where they are
@@ -129,6 +130,8 @@ inline Status validate(const QLearningConfig& c) {
   if (c.reward > RewardKind::kIndividual) return bad("reward", static_cast<double>(c.reward), "is none");
   if (c.optimiser > OptimiserKind::kRmsProp)
     return bad("optimiser", static_cast<double>(c.optimiser), "is none");
+  if (const Status noise = c.parameter_noise.check(); !noise)
+    return Error{noise.error().code, "q learning: " + noise.error().message};
   return c.epsilon.check();
 }
 

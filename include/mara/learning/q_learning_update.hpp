@@ -57,7 +57,8 @@ Result<TrainingReport> QTrainer<M>::update() {
   const double epsilon = this->epsilon();
   const std::size_t options = networks_.team().outputs();
   const auto played = collector_.play(
-      pool_, networks_.team(), parameters_.data(), config_.collect_steps,
+      pool_, networks_.team(), noisy_.weights(networks_.team(), weights(), env_steps_).data(),
+      config_.collect_steps,
       [&](std::size_t, const float* values, const OptionMask* masks, Random& random, std::int32_t* chosen,
           float*) {
         *chosen = epsilon_greedy({values, options}, masks[0], epsilon, random);
@@ -72,6 +73,7 @@ Result<TrainingReport> QTrainer<M>::update() {
   if (env_steps_ >= config_.learning_start && replay_.size() > 0) {
     for (; learnt < config_.updates; ++learnt) {
       if (Status status = learn(); !status) return status.error();
+      if (learnt == 0) noisy_.adapt(networks_.team(), weights(), batch_, true, env_steps_);
       loss += last_loss_;
       value += loss_.report().value;
       target += loss_.report().target;
@@ -87,6 +89,7 @@ Result<TrainingReport> QTrainer<M>::update() {
   report.values = {{"td_loss", share * loss},  {"value", share * value},
                    {"target", share * target}, {"gradient_norm", share * norm},
                    {"epsilon", epsilon},       {"replay_pieces", static_cast<double>(replay_.size())}};
+  if (noisy_.on()) report.values.emplace_back("parameter_noise", noisy_.deviation());
   return report;
 }
 
