@@ -46,6 +46,7 @@ AnyTrainer ppo(const GameMaker& make, mara::Recurrence recurrence) {
   typename T::Config config;
   config.environments = 10;
   config.rollout_steps = 100;
+  config.sequence_steps = 10;
   config.epochs = 4;
   config.actor.agent_ids = true;
   config.actor.network.recurrence = recurrence;

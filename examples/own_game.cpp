@@ -65,6 +65,7 @@ int main() {
 
   TeamPpoTrainer<critic::CentralisedValues>::Config mappo;
   mappo.total_steps = 30'000;
+  mappo.actor.network.output_gain = 1.0f;  // explores less evenly at first; the default is 0.01
   learn<TeamPpoTrainer<critic::CentralisedValues>>("MAPPO", mappo);
   QLearningConfig q;
   q.environments = 8;

@@ -216,6 +216,7 @@ TEST_CASE("a run that is stopped and resumed has the bits of one that is not") {
     config.joint_policy_update = stop == 3;
     config.final_rate = 0.1;
     config.rate_steps = 200;
+    config.parameter_noise = {.deviation = stop == 1 ? 0.0 : 0.05, .growth = 1.2, .period = 30};
     const auto whole = made_trainer(config, seats_game());
     rounds(*whole, stop);
     REQUIRE(whole->save(file.path));
@@ -233,6 +234,23 @@ TEST_CASE("a run that is stopped and resumed has the bits of one that is not") {
     REQUIRE(read_file(other.path, b));
     CHECK(a == b);
   }
+}
+
+TEST_CASE("noise on parameters: off by default, what is played otherwise, steered") {
+  const auto played = [](double deviation, int count) {
+    MaddpgConfig config = small_config();
+    config.noise_initial = config.noise_final = 0.0;
+    config.parameter_noise = {.deviation = deviation, .target = 0.3, .growth = 1.5, .period = 24};
+    const auto trainer = made_trainer(config, seats_game());
+    Result<TrainingReport> report = trainer->update();
+    for (int i = 1; i < count; ++i) report = trainer->update();
+    return std::pair(content(*trainer), report.value());
+  };
+  CHECK(played(0.0, 6).first == played(1e-30, 6).first);  // too small to change a parameter
+  CHECK(played(0.0, 6).first != played(0.5, 6).first);
+  CHECK(played(0.0, 3).second.values.back().first == "replay");
+  CHECK(value_of(played(1e-6, 8).second, "parameter_noise") > 1e-6);  // no action differs by .3
+  CHECK(value_of(played(50.0, 8).second, "parameter_noise") < 50.0);
 }
 
 TEST_CASE("a checkpoint that is damaged or of another trainer is refused and changes nothing") {

@@ -16,6 +16,7 @@
 #include "mara/core/parallel.hpp"
 #include "mara/learning/game_trainer.hpp"
 #include "mara/learning/maddpg_losses.hpp"
+#include "mara/learning/noisy_team.hpp"
 #include "mara/learning/sequence_collector.hpp"
 #include "mara/learning/sequence_replay.hpp"
 #include "mara/nn/adam.hpp"
@@ -134,6 +135,7 @@ class MaddpgTrainer {
   MaddpgConfig config_;
   std::shared_ptr<const MaddpgPlan> plan_;
   SequenceCollector collector_;
+  NoisyTeam noisy_;
   SequenceReplay replay_;
   AlignedVector<float> actor_, target_actor_, critic_, target_critic_;
   Adam<float> actor_adam_, critic_adam_;

@@ -13,6 +13,8 @@ inline Status MaddpgTrainer::save(const FilePath& path) const {
   ArchiveWriter out("maddpg");
   out.put_value("env_steps", env_steps_);
   out.put_value("critic_steps", critic_steps_);
+  out.put_value("noise_deviation", noisy_.deviation());
+  out.put_value("noise_period", noisy_.adapted_period());
   const auto network = [&out](const std::string& name, std::span<const float> weights,
                               std::span<const float> target, const Adam<float>& adam) {
     out.put(name, weights);
@@ -32,6 +34,12 @@ inline Status MaddpgTrainer::load(const FilePath& path) {
   std::int64_t env_steps = 0, critic_steps = 0;
   in.value("env_steps", env_steps);
   in.value("critic_steps", critic_steps);
+  double deviation = 0.0;
+  std::int64_t adapted = 0;
+  NoisyTeam noisy = noisy_;
+  in.value("noise_deviation", deviation);
+  in.value("noise_period", adapted);
+  if (in.status()) in.take(noisy.restore(deviation, adapted));
   struct Saved {
     AlignedVector<float> weights, target;
     Adam<float> adam;
@@ -59,6 +67,7 @@ inline Status MaddpgTrainer::load(const FilePath& path) {
   critic_adam_ = std::move(critic.adam);
   env_steps_ = env_steps;
   critic_steps_ = critic_steps;
+  noisy_ = std::move(noisy);
   return {};
 }
 

@@ -77,6 +77,7 @@ struct MaddpgConfig {
   /// noise_steps environment steps (TD3, section 6.1: .1). Options are drawn from their softmax.
   double noise_initial = 0.1, noise_final = 0.1;
   std::int64_t noise_steps = 0;
+  ParameterNoise parameter_noise{};  ///< of what is played with after the random steps; off by default
 };
 
 /// The first field outside its domain, if any. Errors: kInvalidArgument; extents of networks are looked at by
@@ -118,6 +119,8 @@ inline Status check_maddpg_config(const MaddpgConfig& c) {
   if (!(c.tau > 0.0 && c.tau <= 1.0)) return bad("tau", c.tau, "not in (0, 1]");
   if (const Status noise = c.target_noise.check(); !noise)
     return Error{noise.error().code, std::string("maddpg: target_noise: ") + noise.error().message};
+  if (const Status noise = c.parameter_noise.check(); !noise)
+    return Error{noise.error().code, std::string("maddpg: ") + noise.error().message};
   if (c.actors.network.recurrence != Recurrence::kNone)
     return bad("actors.network.recurrence", static_cast<double>(c.actors.network.recurrence),
                "only feed-forward actors: a replay does not hold what these actors would remember");

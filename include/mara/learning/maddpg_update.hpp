@@ -39,6 +39,7 @@ inline MaddpgTrainer::MaddpgTrainer(const MaddpgConfig& config, std::shared_ptr<
     : config_(config),
       plan_(std::move(plan)),
       collector_(std::move(collector)),
+      noisy_(config.seed, config.parameter_noise),
       replay_(std::move(replay)),
       actor_(plan_->actors.stored()),
       critic_(plan_->critic_stored()),
@@ -97,7 +98,8 @@ inline Result<CollectorReport> MaddpgTrainer::play() {
     around.add(action.box, random, numbers);
     return true;
   };
-  return collector_.play(pool_, plan_->actors, actor_.data(), steps, noisy, replay_);
+  return collector_.play(pool_, plan_->actors, noisy_.weights(plan_->actors, actor_, env_steps_).data(),
+                         steps, noisy, replay_);
 }
 
 inline Result<TrainingReport> MaddpgTrainer::update() {
@@ -116,6 +118,9 @@ inline Result<TrainingReport> MaddpgTrainer::update() {
   Learnt learnt;
   for (int i = 0; learning && i < config_.round_updates; ++i)
     if (const Status stepped = learn(learnt); !stepped) return stepped.error();
+  const ActionShape& action = plan_->game.action;
+  if (learning)
+    noisy_.adapt(plan_->actors, actor_, batch_, action.choices() == 1 && action.numbers() == 0, env_steps_);
   report.env_steps = env_steps_;
   report.updates = critic_steps_;
   report.episodes = played->episodes;
@@ -130,6 +135,7 @@ inline Result<TrainingReport> MaddpgTrainer::update() {
                    {"actor_gradient_norm", mean(learnt.actor_norm, learnt.actor_steps)},
                    {"noise", deviation},
                    {"replay", static_cast<double>(replay_.size())}};
+  if (noisy_.on()) report.values.emplace_back("parameter_noise", noisy_.deviation());
   return report;
 }
 
