@@ -111,6 +111,10 @@ TEST_CASE("value learners go on where they stopped (C2)", "[learning]") {
   QLearningConfig config = busy_config();
   check_resumes<critic::MonotonicMixing>(config);
   check_resumes<critic::OptimisticMixing>(config);
+  config.team.group_networks.assign(2, config.team.network);  // the second group remembers nothing
+  config.team.group_networks[1].recurrence = Recurrence::kNone;
+  check_resumes<critic::MonotonicMixing>(config);
+  config.team.group_networks.clear();
   config.optimiser = OptimiserKind::kRmsProp;
   config.target_tau = 0.1;
   config.team.network.recurrence = Recurrence::kLstm;
@@ -418,8 +422,8 @@ TEST_CASE("value learners refuse what they cannot learn", "[learning]") {
         "q learning: n_step = 5.000000 does not fit into a piece, sequence_steps = 4");
   CHECK(refusal([](C& c) { c.lambda = 0.8, c.sequence_steps = 1, c.burn_in = 0, c.n_step = 1; }) ==
         "q learning: lambda = 0.800000 needs pieces of several steps, sequence_steps = 1");
-  CHECK(starts(refusal([](C& c) { c.sequence_steps = 1, c.burn_in = 0, c.n_step = 1; }),
-               "q learning: team.network.recurrence = 1.000000 needs pieces of several steps"));
+  CHECK(refusal([](C& c) { c.sequence_steps = 1, c.burn_in = 0, c.n_step = 1; }) ==
+        "q learning: sequence_steps = 1, recurrent agents need pieces of several steps");
   CHECK(starts(refusal([](C& c) { c.final_rate = 2.0; }), "q learning: final_rate = 2"));
   CHECK(starts(refusal([](C& c) { c.rate_steps = 0; }), "q learning: rate_steps = 0"));
   CHECK(starts(refusal([](C& c) { c.huber = -1.0; }), "q learning: huber = -1"));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -31,6 +32,20 @@ TeamConfig config_of(Recurrence recurrence, std::vector<int> groups, bool ids) {
   config.network.memory_units = 6;
   config.groups = std::move(groups);
   config.agent_ids = ids;
+  return config;
+}
+
+/// The same with a network of its own for every group: kinds in turn, widths and memories that differ.
+TeamConfig mixed(TeamConfig config) {
+  const int most = *std::max_element(config.groups.begin(), config.groups.end());
+  for (std::size_t g = 0; g <= static_cast<std::size_t>(most); ++g) {
+    config.group_networks.push_back(config.network);
+    mara::AgentNetworkConfig& network = config.group_networks.back();
+    network.recurrence = kKinds[(static_cast<std::size_t>(config.network.recurrence) + g) % 3];
+    network.hidden = {5 + g, 7};
+    network.memory_units = 3 + g;
+    network.dueling = g == 1;
+  }
   return config;
 }
 
@@ -86,14 +101,23 @@ TEST_CASE("Agent team: each slot computes what a network of its group computes",
   const auto resets = some_resets(kRows);
   const auto weights = normal_numbers<float>(kRows, 2);
   for (const Recurrence recurrence : kKinds)
-    for (const bool ids : {false, true})
+    for (const auto& [ids, own] : {std::pair(false, false), std::pair(true, false), std::pair(true, true)})
       for (const std::vector<int>& groups : groupings()) {
+        if (own && groups.empty()) continue;
+        const TeamConfig config = config_of(recurrence, groups, ids);
         const AgentTeam team =
-            AgentTeam::create(config_of(recurrence, groups, ids), kSlots, kSeen, kOutputs).value();
+            AgentTeam::create(own ? mixed(config) : config, kSlots, kSeen, kOutputs).value();
         const auto storage = initialised<float>(team, 3);
-        const std::size_t units = team.memory(), stored = team.network().stored();
+        const std::size_t units = team.memory();
         const std::size_t inputs = kSeen + (ids ? kSlots : 0);
-        REQUIRE(team.stored() == team.groups() * stored);
+        std::size_t stored = 0, most = 0;
+        for (std::size_t g = 0; g < team.groups(); ++g) {
+          REQUIRE(team.offset(g) == stored);
+          stored += team.network(g).stored();
+          most = std::max(most, team.network(g).memory());
+        }
+        REQUIRE(team.stored() == stored);
+        REQUIRE(units == most);
         const auto memory = normal_numbers<float>(kCount * kSlots * units, 4);
         const Outcome outcome = run(team, storage, observations, memory, resets, weights);
         REQUIRE(outcome.outputs.size() == kRows * kOutputs);
@@ -102,6 +126,7 @@ TEST_CASE("Agent team: each slot computes what a network of its group computes",
         for (std::size_t slot = 0; slot < kSlots; ++slot) {
           // The rows of this slot alone, through the network of its group.
           const std::size_t group = groups.empty() ? 0 : static_cast<std::size_t>(groups[slot]);
+          const AgentNetwork& network = team.network(group);
           std::vector<float> x, m, w;
           std::vector<std::uint8_t> z;
           for (std::size_t p = 0; p < kSteps * kCount; ++p) {
@@ -110,11 +135,12 @@ TEST_CASE("Agent team: each slot computes what a network of its group computes",
             for (std::size_t i = 0; ids && i < kSlots; ++i) x.push_back(i == slot ? 1.0f : 0.0f);
             z.push_back(resets[row]);
             w.push_back(weights[row]);
-            for (std::size_t i = 0; p < kCount && i < units; ++i) m.push_back(memory[row * units + i]);
+            for (std::size_t i = 0; p < kCount && i < network.memory(); ++i)
+              m.push_back(memory[row * units + i]);
           }
           Tape<float> tape;
-          const Var y = team.network().forward(
-              tape, storage.data() + group * stored, gradients.data() + group * stored,
+          const Var y = network.forward(
+              tape, storage.data() + team.offset(group), gradients.data() + team.offset(group),
               tape.input(x.data(), kSteps * kCount, inputs), kCount, m.data(), z.data());
           tape.backward(tape.dot(tape.row_sum(tape.square(y)), w.data()));
           for (std::size_t p = 0; p < kSteps * kCount; ++p)
@@ -153,6 +179,7 @@ TEST_CASE("Agent team: gradients against central differences", "[agent_team]") {
       TeamConfig config = config_of(recurrence, groups, true);
       config.network.hidden = {4};
       config.network.memory_units = 2;
+      if (groups.size() == kSlots && groups[1] != groups[0]) config = mixed(config);
       const AgentTeam team = AgentTeam::create(config, kSlots, kSeen, 2).value();
       auto storage = initialised<double>(team, 6);
       std::vector<double> gradients(team.stored());
@@ -259,6 +286,11 @@ TEST_CASE("Agent team: what cannot be made is refused by name", "[agent_team]") 
   CHECK(message({0, -1, 1}, 3, 3, 4).find("groups[1] = -1") != std::string::npos);
   CHECK(message({0, 7, 1}, 3, 3, 4).find("groups[1] = 7") != std::string::npos);
   CHECK(message({0, 2, 0}, 3, 3, 4).find("number 1 is skipped") != std::string::npos);
+  TeamConfig config = mixed(config_of(Recurrence::kNone, {0, 1, 0}, false));
+  config.group_networks[1].hidden = {3, 0};
+  CHECK(AgentTeam::create(config, 3, 3, 4).error().message.find("group_networks[1]: hidden[1] = 0") == 0);
+  config.group_networks.pop_back();
+  CHECK(AgentTeam::create(config, 3, 3, 4).error().message == "group_networks: 1 networks for 2 groups");
 }
 
 TEST_CASE("Agent team: after the first call of a size nothing is allocated", "[agent_team]") {

@@ -61,7 +61,7 @@ class EnvironmentTrainer {
     typename Trainer::Config inner = config;
     TeamConfig& team = F::team(inner);
     if (team.network.recurrence != Recurrence::kNone || team.network.dueling || team.agent_ids ||
-        !team.groups.empty())
+        !team.groups.empty() || !team.group_networks.empty())
       return bad("actors of a pipeline are feed-forward, shared, without ids and without dueling");
     team.network.hidden = {Hidden...};
     const GameMaker games = [make, flow, slots = config.slots](int i) {

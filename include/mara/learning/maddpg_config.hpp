@@ -121,10 +121,13 @@ inline Status check_maddpg_config(const MaddpgConfig& c) {
     return Error{noise.error().code, std::string("maddpg: target_noise: ") + noise.error().message};
   if (const Status noise = c.parameter_noise.check(); !noise)
     return Error{noise.error().code, std::string("maddpg: ") + noise.error().message};
-  if (c.actors.network.recurrence != Recurrence::kNone)
-    return bad("actors.network.recurrence", static_cast<double>(c.actors.network.recurrence),
-               "only feed-forward actors: a replay does not hold what these actors would remember");
-  if (c.actors.network.dueling) return bad("actors.network.dueling", 1.0, "actors have no values");
+  if (any_network(c.actors, [](const AgentNetworkConfig& n) { return n.recurrence != Recurrence::kNone; }))
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "maddpg: actors: recurrence: only feed-forward actors, a replay does not hold what these would "
+        "remember"};
+  if (any_network(c.actors, [](const AgentNetworkConfig& n) { return n.dueling; }))
+    return bad("actors.dueling", 1.0, "actors have no values");
   if (c.joint_policy_update && c.rewards != RewardKind::kTeam)
     return bad("joint_policy_update", 1.0, "needs the team reward");
   return {};

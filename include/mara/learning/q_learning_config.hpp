@@ -124,9 +124,11 @@ inline Status validate(const QLearningConfig& c) {
     return pieces("n_step", static_cast<double>(c.n_step), "does not fit into a piece");
   if (c.lambda > 0.0 && c.sequence_steps == 1)
     return pieces("lambda", c.lambda, "needs pieces of several steps");
-  if (c.team.network.recurrence != Recurrence::kNone && c.sequence_steps == 1)
-    return pieces("team.network.recurrence", static_cast<double>(c.team.network.recurrence),
-                  "needs pieces of several steps to learn what to remember");
+  const bool recurrent = any_network(
+      c.team, [](const AgentNetworkConfig& network) { return network.recurrence != Recurrence::kNone; });
+  if (recurrent && c.sequence_steps == 1)
+    return Error{ErrorCode::kInvalidArgument,
+                 "q learning: sequence_steps = 1, recurrent agents need pieces of several steps"};
   if (c.reward > RewardKind::kIndividual) return bad("reward", static_cast<double>(c.reward), "is none");
   if (c.optimiser > OptimiserKind::kRmsProp)
     return bad("optimiser", static_cast<double>(c.optimiser), "is none");

@@ -18,8 +18,18 @@ namespace mara {
 struct TeamConfig {
   AgentNetworkConfig network;    ///< of every group; inputs and outputs are set by create()
   std::vector<int> groups = {};  ///< group of every slot, numbered from 0; empty: all share parameters
-  bool agent_ids = false;        ///< a one-hot of the slot follows the observation
+  /// Networks of the groups where they differ, one for each group, such as a recurrent and a feed-forward
+  /// one; empty: `network` for all.
+  std::vector<AgentNetworkConfig> group_networks = {};
+  bool agent_ids = false;  ///< a one-hot of the slot follows the observation
 };
+
+/// Whether `trait` holds for the network of any group.
+template <class Trait>
+bool any_network(const TeamConfig& config, Trait&& trait) {
+  if (config.group_networks.empty()) return trait(config.network);
+  return std::any_of(config.group_networks.begin(), config.group_networks.end(), trait);
+}
 
 /// Separate parameters for each of `slots` agents.
 inline std::vector<int> separate_groups(std::size_t slots) {
@@ -29,9 +39,10 @@ inline std::vector<int> separate_groups(std::size_t slots) {
 }
 
 /// One AgentNetwork per group of slots, parameters of all groups in one storage, group after group. `team
-/// rows` below are rows of all slots: [slots x ...], slot by slot. Rows of absent agents are computed and
-/// mean nothing; they change no other row, but where gradients are wanted they hold finite numbers (see
-/// AgentNetwork). Agent ids make a network `slots` inputs wider: for few agents. S is float or double.
+/// rows` below are rows of all slots: [slots x ...], slot by slot. A row of memory has room for the group
+/// that remembers most; the others use its beginning. Rows of absent agents are computed and mean nothing;
+/// they change no other row, but where gradients are wanted they hold finite numbers (see AgentNetwork).
+/// Agent ids make a network `slots` inputs wider: for few agents. S is float or double.
 class AgentTeam {
  public:
   /// Memory for step(), grown on first use; one a thread.
@@ -47,33 +58,36 @@ class AgentTeam {
   AgentTeam() = default;
 
   /// `observation`: numbers per agent, `outputs`: of the head. Errors (kInvalidArgument) name the field: no
-  /// slots, groups of another count than slots, negative ones, a group number that is skipped; those of
-  /// AgentNetwork, in which inputs are the observation and the ids.
+  /// slots, groups of another count than slots, negative ones, a group number that is skipped, group_networks
+  /// of another count than groups; those of AgentNetwork, in which inputs are the observation and the ids.
   static Result<AgentTeam> create(const TeamConfig& config, std::size_t slots, std::size_t observation,
                                   std::size_t outputs);
 
   const TeamConfig& config() const noexcept { return config_; }
-  /// The plan that all groups share; the parameters of group k begin at storage + k network().stored().
-  const AgentNetwork& network() const noexcept { return network_; }
+  /// The network of a group; its parameters begin at storage + offset(group).
+  const AgentNetwork& network(std::size_t group = 0) const noexcept { return networks_[group]; }
+  std::size_t offset(std::size_t group) const noexcept { return offsets_[group]; }
   std::size_t slots() const noexcept { return group_of_.size(); }
   std::size_t groups() const noexcept { return members_.size(); }
   std::size_t observation() const noexcept { return observation_; }
-  std::size_t outputs() const noexcept { return network_.config().outputs; }
-  std::size_t memory() const noexcept { return network_.memory(); }  ///< recurrent numbers per agent
+  std::size_t outputs() const noexcept { return outputs_; }
+  std::size_t memory() const noexcept {
+    return memory_;
+  }  ///< recurrent numbers per agent, the most of a group
   /// Numbers of the storage of all groups.
-  std::size_t stored() const noexcept { return groups() * network_.stored(); }
+  std::size_t stored() const noexcept { return offsets_.back(); }
 
   /// Fills zeroed storage[stored()], group after group.
   template <class S>
   void initialise(Random& random, S* storage) const {
-    for (std::size_t g = 0; g < groups(); ++g) network_.initialise(random, storage + g * network_.stored());
+    for (std::size_t g = 0; g < groups(); ++g) networks_[g].initialise(random, storage + offsets_[g]);
   }
   /// Calls f(name, view) for every parameter; with several groups names begin with "group.K.".
   template <class S, class F>
   void visit(S* storage, F&& f) const {
     for (std::size_t g = 0; g < groups(); ++g)
-      network_.visit(storage + g * network_.stored(),
-                     groups() == 1 ? std::string{} : "group." + std::to_string(g) + ".", f);
+      networks_[g].visit(storage + offsets_[g],
+                         groups() == 1 ? std::string{} : "group." + std::to_string(g) + ".", f);
   }
 
   /// One step of `count` teams without a tape: observations[count x slots x observation], memory[count x
@@ -97,19 +111,20 @@ class AgentTeam {
  private:
   bool together() const noexcept { return groups() == 1; }
 
-  /// Rows of a group within team rows: to[positions x members x width] = from[positions x slots x width].
+  /// Rows of a group within team rows of `stride` numbers: to[positions x members x width] = the first
+  /// `width` numbers of from[positions x slots x stride].
   template <class T>
-  static void gather(const T* from, std::size_t positions, std::size_t slots, std::size_t width,
-                     std::span<const std::size_t> members, T* to) {
+  static void gather(const T* from, std::size_t positions, std::size_t slots, std::size_t stride,
+                     std::size_t width, std::span<const std::size_t> members, T* to) {
     for (std::size_t p = 0; p < positions; ++p)
-      for (const std::size_t slot : members) to = std::copy_n(from + (p * slots + slot) * width, width, to);
+      for (const std::size_t slot : members) to = std::copy_n(from + (p * slots + slot) * stride, width, to);
   }
   template <class T>
-  static void scatter(const T* from, std::size_t positions, std::size_t slots, std::size_t width,
-                      std::span<const std::size_t> members, T* to) {
+  static void scatter(const T* from, std::size_t positions, std::size_t slots, std::size_t stride,
+                      std::size_t width, std::span<const std::size_t> members, T* to) {
     for (std::size_t p = 0; p < positions; ++p)
       for (const std::size_t slot : members) {
-        std::copy_n(from, width, to + (p * slots + slot) * width);
+        std::copy_n(from, width, to + (p * slots + slot) * stride);
         from += width;
       }
   }
@@ -128,11 +143,12 @@ class AgentTeam {
   }
 
   TeamConfig config_;
-  AgentNetwork network_;
+  std::vector<AgentNetwork> networks_;             ///< of each group
+  std::vector<std::size_t> offsets_ = {0};         ///< of their parameters, and of what would come next
   std::vector<std::size_t> group_of_;              ///< of each slot
   std::vector<std::vector<std::size_t>> members_;  ///< slots of each group, ascending
   std::vector<std::size_t> rank_;                  ///< of each slot among the members of its group
-  std::size_t observation_ = 0;
+  std::size_t observation_ = 0, inputs_ = 0, outputs_ = 0, memory_ = 0;
 };
 
 inline Result<AgentTeam> AgentTeam::create(const TeamConfig& config, std::size_t slots,
@@ -159,11 +175,29 @@ inline Result<AgentTeam> AgentTeam::create(const TeamConfig& config, std::size_t
   }
   for (std::size_t g = 0; g < team.members_.size(); ++g)
     if (team.members_[g].empty()) return bad("groups: number " + std::to_string(g) + " is skipped");
-  team.config_.network.inputs = observation + (config.agent_ids ? slots : 0);
-  team.config_.network.outputs = outputs;
-  Result<AgentNetwork> network = AgentNetwork::create(team.config_.network);
-  if (!network) return network.error();
-  team.network_ = std::move(network).value();
+  if (!config.group_networks.empty() && config.group_networks.size() != team.members_.size())
+    return bad("group_networks: " + std::to_string(config.group_networks.size()) + " networks for " +
+               std::to_string(team.members_.size()) + " groups");
+  team.inputs_ = observation + (config.agent_ids ? slots : 0);
+  team.outputs_ = outputs;
+  const auto complete = [&](AgentNetworkConfig& network) {
+    network.inputs = team.inputs_;
+    network.outputs = outputs;
+  };
+  complete(team.config_.network);
+  for (AgentNetworkConfig& network : team.config_.group_networks) complete(network);
+  for (std::size_t g = 0; g < team.members_.size(); ++g) {
+    const bool own = !config.group_networks.empty();
+    Result<AgentNetwork> network =
+        AgentNetwork::create(own ? team.config_.group_networks[g] : team.config_.network);
+    if (!network)
+      return own ? Error{network.error().code,
+                         "group_networks[" + std::to_string(g) + "]: " + network.error().message}
+                 : network.error();
+    team.offsets_.push_back(team.offsets_.back() + network->stored());
+    team.memory_ = std::max(team.memory_, network->memory());
+    team.networks_.push_back(std::move(network).value());
+  }
   return team;
 }
 
@@ -172,7 +206,7 @@ void AgentTeam::step(const S* storage, const std::type_identity_t<S>* observatio
                      std::type_identity_t<S>* memory, const std::uint8_t* resets,
                      std::type_identity_t<S>* out, WorkspaceOf<std::type_identity_t<S>>& workspace) const {
   if (together() && !config_.agent_ids)
-    return network_.step(storage, observations, count * slots(), memory, resets, out, workspace.network);
+    return networks_[0].step(storage, observations, count * slots(), memory, resets, out, workspace.network);
   const auto room = [](auto& vector, std::size_t size) {
     if (vector.size() < size) vector.resize(size);
     return vector.data();
@@ -180,23 +214,25 @@ void AgentTeam::step(const S* storage, const std::type_identity_t<S>* observatio
   for (std::size_t g = 0; g < groups(); ++g) {
     const std::span<const std::size_t> members = members_[g];
     const std::size_t rows = count * members.size();
-    S* in = room(workspace.inputs, rows * config_.network.inputs);
+    const AgentNetwork& network = networks_[g];
+    const std::size_t own = network.memory();
+    S* in = room(workspace.inputs, rows * inputs_);
     gather_inputs<S>(observations, count, members, in);
     if (together()) {
-      network_.step(storage, in, rows, memory, resets, out, workspace.network);
+      network.step(storage, in, rows, memory, resets, out, workspace.network);
       continue;
     }
-    S* state = room(workspace.memory, rows * this->memory());
+    S* state = room(workspace.memory, rows * own);
     S* result = room(workspace.outputs, rows * outputs());
-    gather<S>(memory, count, slots(), this->memory(), members, state);
+    if (own > 0) gather<S>(memory, count, slots(), memory_, own, members, state);
     std::uint8_t* reset = nullptr;
     if (resets != nullptr) {
       reset = room(workspace.resets, rows);
-      gather(resets, count, slots(), 1, members, reset);
+      gather(resets, count, slots(), 1, 1, members, reset);
     }
-    network_.step(storage + g * network_.stored(), in, rows, state, reset, result, workspace.network);
-    scatter<S>(state, count, slots(), this->memory(), members, memory);
-    scatter<S>(result, count, slots(), outputs(), members, out);
+    network.step(storage + offsets_[g], in, rows, state, reset, result, workspace.network);
+    if (own > 0) scatter<S>(state, count, slots(), memory_, own, members, memory);
+    scatter<S>(result, count, slots(), outputs_, outputs_, members, out);
   }
 }
 
@@ -205,35 +241,37 @@ Var AgentTeam::forward(Tape<S>& tape, const std::type_identity_t<S>* storage,
                        std::type_identity_t<S>* gradients, const std::type_identity_t<S>* observations,
                        std::size_t steps, std::size_t count, const std::type_identity_t<S>* memory,
                        const std::uint8_t* resets) const {
-  const std::size_t positions = steps * count, inputs = config_.network.inputs;
+  const std::size_t positions = steps * count;
   Arena& arena = tape.arena();
   const auto input = [&](std::span<const std::size_t> members) {
     const std::size_t rows = positions * members.size();
-    if (together() && !config_.agent_ids) return tape.input(observations, rows, inputs);
-    S* in = arena.template allocate<S>(rows * inputs);
+    if (together() && !config_.agent_ids) return tape.input(observations, rows, inputs_);
+    S* in = arena.template allocate<S>(rows * inputs_);
     gather_inputs<S>(observations, positions, members, in);
-    return tape.input(in, rows, inputs);
+    return tape.input(in, rows, inputs_);
   };
   if (together())
-    return network_.forward(tape, storage, gradients, input(members_[0]), count * slots(), memory, resets);
+    return networks_[0].forward(tape, storage, gradients, input(members_[0]), count * slots(), memory,
+                                resets);
 
   Var* parts = arena.template allocate<Var>(groups());
   std::size_t* first = arena.template allocate<std::size_t>(groups());
   for (std::size_t g = 0, row = 0; g < groups(); ++g) {
     const std::span<const std::size_t> members = members_[g];
-    const std::size_t offset = g * network_.stored();
+    const std::size_t offset = offsets_[g], own = networks_[g].memory();
     S* state = nullptr;
-    if (memory != nullptr && this->memory() > 0) {
-      state = arena.template allocate<S>(count * members.size() * this->memory());
-      gather<S>(memory, count, slots(), this->memory(), members, state);
+    if (memory != nullptr && own > 0) {
+      state = arena.template allocate<S>(count * members.size() * own);
+      gather<S>(memory, count, slots(), memory_, own, members, state);
     }
     std::uint8_t* reset = nullptr;
-    if (resets != nullptr && this->memory() > 0) {
+    if (resets != nullptr && own > 0) {
       reset = arena.template allocate<std::uint8_t>(positions * members.size());
-      gather(resets, positions, slots(), 1, members, reset);
+      gather(resets, positions, slots(), 1, 1, members, reset);
     }
-    parts[g] = network_.forward(tape, storage + offset, gradients == nullptr ? nullptr : gradients + offset,
-                                input(members), count * members.size(), state, reset);
+    parts[g] =
+        networks_[g].forward(tape, storage + offset, gradients == nullptr ? nullptr : gradients + offset,
+                             input(members), count * members.size(), state, reset);
     first[g] = row;
     row += positions * members.size();
   }
