@@ -44,7 +44,7 @@ int gumbel_softmax(const S* logits, std::size_t options, OptionMask mask,
                    S* soft) noexcept {
   const bool fine = temperature > S(0) && libm::isfinite(temperature);
   const OptionMask legal = fine ? detail::masked_options(mask, static_cast<int>(options)) : 0;
-  alignas(64) S noisy[32];
+  alignas(64) S noisy[32] = {};
   for (std::size_t a = 0; a < options; ++a)
     noisy[a] = (logits[a] + (uniforms == nullptr ? S(0) : gumbel_noise(uniforms[a]))) * (S(1) / temperature);
   const int chosen = detail::largest_legal(noisy, legal);

@@ -17,6 +17,7 @@
 #include "mara/learning/maddpg.hpp"
 #include "mara/learning/q_learning.hpp"
 #include "mara/learning/q_learning_policy.hpp"
+#include "mara/learning/small_game_configs.hpp"
 #include "mara/learning/team_ppo.hpp"
 #include "mara/learning/team_ppo_policy.hpp"
 #include "mara/learning/training.hpp"
