@@ -12,6 +12,7 @@
 
 #include "mara/environment/environment_game.hpp"
 #include "mara/guidance/flow_state_game.hpp"
+#include "mara/guidance/modes.hpp"
 #include "mara/learning/game_trainer.hpp"
 #include "mara/nn/agent_network_mlp.hpp"
 #include "mara/nn/agent_team.hpp"
