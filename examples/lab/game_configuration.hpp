@@ -23,6 +23,10 @@ inline nlohmann::ordered_json network_record(const mara::AgentNetworkConfig& c) 
   return record;
 }
 
+inline nlohmann::ordered_json noise_record(const mara::ParameterNoise& c) {
+  return {{"deviation", c.deviation}, {"target", c.target}, {"growth", c.growth}, {"period", c.period}};
+}
+
 inline nlohmann::ordered_json team_record(const mara::TeamConfig& c) {
   nlohmann::ordered_json record = network_record(c.network);
   record["groups"] = c.groups;

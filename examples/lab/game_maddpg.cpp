@@ -58,7 +58,8 @@ mara::Result<Learner> maddpg_learner(const TrainOptions& options, const mara::Ga
       {"random_steps", c.random_steps},
       {"noise_initial", c.noise_initial},
       {"noise_final", c.noise_final},
-      {"noise_steps", c.noise_steps}};
+      {"noise_steps", c.noise_steps},
+      {"parameter_noise", noise_record(c.parameter_noise)}};
   learner.round_steps = std::int64_t{c.environments} * c.round_steps;
   learner.begin = [c, make](std::uint64_t seed, int threads) {
     mara::MaddpgConfig config = c;

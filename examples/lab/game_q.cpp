@@ -88,6 +88,7 @@ mara::Result<Learner> q_learner(const TrainOptions& options, const mara::GameMak
   record["target_period"] = c.target_period;
   record["target_tau"] = c.target_tau;
   record["epsilon"] = epsilon_record(c.epsilon);
+  record["parameter_noise"] = noise_record(c.parameter_noise);
   learner.round_steps = static_cast<std::int64_t>(c.environments * c.collect_steps);
   learner.begin = [c, make, kind = options.learner](std::uint64_t seed, int threads) {
     mara::QLearningConfig config = c;

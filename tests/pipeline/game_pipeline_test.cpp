@@ -296,6 +296,15 @@ TEST_CASE("the flow guides PPO for games: its distribution, what agents hold, an
   CHECK(present > 2);
   CHECK(holding > 0);
 
+  // It knows its environment's games and no other.
+  CHECK(source.check(game));
+  CHECK(source.check(AnyGame(FlowStateGame<Game3>(Game3(small_cluster()), 60, flow))));
+  TeamPpoConfig<critic::CentralisedValues::Config> foreign;
+  const auto refused = TeamPpoTrainer<critic::CentralisedValues, guidance::AllActionRegulariser>::create(
+      foreign, [](int) { return AnyGame(EnvironmentGame<BitGame>(BitGame(), 2)); }, {}, source);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("team ppo: guidance: the flow is of an environment") == 0);
+
   // Weight 0 and the state without the flow: the bits of no guidance.
   const auto actor_after = [&](auto type, auto guidance, auto config) {
     using P = typename decltype(type)::type;

@@ -29,10 +29,13 @@ struct EnvironmentTrainerConfig : Base {
 /// What a family of learners of games tells EnvironmentTrainer:
 /// - F::Trainer: a GameTrainer with Config;
 /// - F::team(config) -> TeamConfig&: the actor within a configuration;
+/// - F::network(trainer) -> const AgentNetwork&: the network of all agents;
 /// - F::create(config, make, guidance, flow) -> Result<std::unique_ptr<F::Trainer>>.
 template <class F>
-concept LearnerFamily = GameTrainer<typename F::Trainer> && requires(typename F::Trainer::Config& config) {
+concept LearnerFamily = GameTrainer<typename F::Trainer> &&
+    requires(typename F::Trainer::Config& config, const typename F::Trainer& trainer) {
   { F::team(config) } -> std::same_as<TeamConfig&>;
+  { F::network(trainer) } -> std::same_as<const AgentNetwork&>;
 };
 
 /// Fulfils what a pipeline asks of a trainer (pipeline/concepts.hpp). All agents share an actor with hidden

@@ -14,7 +14,7 @@ namespace mara {
 /// The source of guidance for an environment E in slots (EnvironmentGame or FlowStateGame): the flow's guided
 /// distribution over the options of every agent present, and the options that they hold. Before anybody has
 /// chosen, so that the field sees the options that are possible at all; what others have taken by an agent's
-/// turn is removed afterwards (TeamGuidance). `flow` is not null. In other games it says 0 for everything.
+/// turn is removed afterwards (TeamGuidance). `flow` is not null. Other games are refused by check().
 template <Environment E, class Flow>
 TeamGuidance flow_guidance(std::shared_ptr<const Flow> flow) {
   const auto within = [](const AnyGame& game) -> const EnvironmentGame<E>* {
@@ -29,7 +29,7 @@ TeamGuidance flow_guidance(std::shared_ptr<const Flow> flow) {
     const std::size_t slots = any.shape().agents;
     std::fill_n(q, slots * kOptions, 0.0f);
     const EnvironmentGame<E>* game = within(any);
-    if (game == nullptr) return;
+    if (game == nullptr) return;  // check() has refused it
     std::vector<float> observations;
     std::vector<int> current;
     std::vector<OptionMask> possible;
@@ -48,6 +48,12 @@ TeamGuidance flow_guidance(std::shared_ptr<const Flow> flow) {
     flow->endpoint(observations.data(), current.data(), possible.data(), rows.size(), endpoint.data(), work);
     for (std::size_t i = 0; i < rows.size(); ++i)
       flow->guided_distribution(&endpoint[i * kOptions], possible[i], q + rows[i] * kOptions);
+  };
+  source.check = [within](const AnyGame& any) -> Status {
+    if (within(any) != nullptr) return {};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "the flow is of an environment that is not played here, as EnvironmentGame or FlowStateGame"};
   };
   source.held = [within](const AnyGame& any, std::size_t slot) {
     const EnvironmentGame<E>* game = within(any);

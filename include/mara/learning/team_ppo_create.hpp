@@ -42,6 +42,10 @@ Result<std::unique_ptr<TeamPpoTrainer<C, G>>> TeamPpoTrainer<C, G>::create(const
   auto critic = C::create(config.critic, shape);
   if (!critic) return Error{critic.error().code, "team ppo: critic: " + critic.error().message};
   if (const Status fine = check(config, *actor, *critic, source); !fine) return fine.error();
+  if (source.check) {
+    if (const Status known = source.check(make(0)); !known)
+      return Error{known.error().code, "team ppo: guidance: " + known.error().message};
+  }
   std::unique_ptr<TeamPpoTrainer> trainer(
       new TeamPpoTrainer(config, make, std::move(guidance), std::move(source),
                          std::make_shared<const TeamActor>(std::move(*actor)), std::move(*critic)));

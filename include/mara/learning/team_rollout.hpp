@@ -28,6 +28,8 @@ struct TeamGuidance {
   /// optimum as it is (Ng, Harada and Russell 1999): Phi is that of the final state at a truncation, 0 at a
   /// termination. Otherwise the signal is the mean over agents of Guidance::SignalType on q.
   std::function<float(const AnyGame&, const GameFrame&)> potential{};
+  /// Whether this guidance knows such a game; create() of a trainer passes its error on. Empty: any game.
+  std::function<Status(const AnyGame&)> check{};
 };
 
 /// `steps` consecutive steps of one environment; a row of slots is slot by slot.
