@@ -130,6 +130,9 @@ TEST_CASE("agents keep their slots while indices move; free slots are taken from
 TEST_CASE("two agents of one id are an error that names it", "[games]") {
   EnvironmentGame<NamedAgents> at_once(NamedAgents({{3, 3}, {1}}), 4);
   CHECK(at_once.reset(1).error().message == "environment: agent_id = 3 of two agents");
+  CHECK(arrivals(at_once) == "----");
+  CHECK(seen(at_once) == std::vector<float>(4));
+  CHECK(at_once.turn_order().empty());
   EnvironmentGame<NamedAgents> later(NamedAgents({{3, 1}, {2, 2}, {1}}), 4);
   REQUIRE(later.reset(1));
   CHECK(later.step().truncated);

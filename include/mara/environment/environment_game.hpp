@@ -49,7 +49,10 @@ class EnvironmentGame {
     std::fill(rewards_.begin(), rewards_.end(), 0.0f);
     if (!status_) return std::exchange(status_, Status{});
     if (const Status begun = environment_.reset(seed); !begun) return begun;
-    if (!seat()) return std::exchange(status_, Status{});
+    if (!seat()) {
+      clear();
+      return std::exchange(status_, Status{});
+    }
     over_ = false;
     return {};
   }

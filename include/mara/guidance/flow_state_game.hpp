@@ -7,18 +7,17 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "mara/environment/environment_game.hpp"
 #include "mara/guidance/allocation_flow.hpp"
+#include "mara/guidance/environment_flow.hpp"
 
 namespace mara {
 
 /// EnvironmentGame with the mean over the agents present of the flow vector x1^ - x behind the environment's
 /// own global state: kOptions numbers, where the field would move the whole allocation (zeros with nobody
-/// there). As in training without a turn order to go by, the field sees the options that are possible at all.
-/// This is how a mixer (QMIX) or a critic comes to see the flow; agents do not, so that deployment needs no
-/// field. One thread at a time. Fulfils Game.
+/// there), see EnvironmentFlow. This is how a mixer (QMIX) or a critic comes to see the flow; agents do not,
+/// so that deployment needs no field. One thread at a time. Fulfils Game.
 template <Environment E, class Flow = DefaultFlow<E>>
 class FlowStateGame {
  public:
@@ -39,18 +38,11 @@ class FlowStateGame {
     std::fill_n(mean, kOptions, 0.0f);
     const std::size_t agents = game_.turn_order().size();
     if (agents == 0) return;
-    const E& environment = game_.environment();
-    observations_.resize(agents * static_cast<std::size_t>(E::kObservation));
-    current_.resize(agents), possible_.resize(agents), endpoint_.resize(agents * kOptions);
-    environment.observe(observations_.data());
-    for (std::size_t i = 0; i < agents; ++i) {
-      current_[i] = environment.current_option(i);
-      possible_[i] = environment.possible(i);
-    }
-    flow_->endpoint(observations_.data(), current_.data(), possible_.data(), agents, endpoint_.data(), work_);
+    moment_.evaluate(game_.environment(), *flow_);
     for (std::size_t i = 0; i < agents; ++i)
       for (std::size_t a = 0; a < kOptions; ++a)
-        mean[a] += endpoint_[i * kOptions + a] - (static_cast<int>(a) == current_[i] ? 1.0f : 0.0f);
+        mean[a] +=
+            moment_.endpoint[i * kOptions + a] - (static_cast<int>(a) == moment_.current[i] ? 1.0f : 0.0f);
     for (std::size_t a = 0; a < kOptions; ++a) mean[a] /= static_cast<float>(agents);
   }
   std::span<const std::uint32_t> turn_order() const noexcept { return game_.turn_order(); }
@@ -69,11 +61,7 @@ class FlowStateGame {
   EnvironmentGame<E> game_;
   std::shared_ptr<const Flow> flow_;
   GameShape shape_;
-  // Scratch of global_state().
-  mutable typename Flow::Workspace work_;
-  mutable std::vector<float> observations_, endpoint_;
-  mutable std::vector<int> current_;
-  mutable std::vector<OptionMask> possible_;
+  mutable EnvironmentFlow<E, Flow> moment_;  ///< scratch of global_state()
 };
 
 }  // namespace mara

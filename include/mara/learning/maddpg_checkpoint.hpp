@@ -13,8 +13,7 @@ inline Status MaddpgTrainer::save(const FilePath& path) const {
   ArchiveWriter out("maddpg");
   out.put_value("env_steps", env_steps_);
   out.put_value("critic_steps", critic_steps_);
-  out.put_value("noise_deviation", noisy_.deviation());
-  out.put_value("noise_period", noisy_.adapted_period());
+  noisy_.save(out);
   const auto network = [&out](const std::string& name, std::span<const float> weights,
                               std::span<const float> target, const Adam<float>& adam) {
     out.put(name, weights);
@@ -34,12 +33,8 @@ inline Status MaddpgTrainer::load(const FilePath& path) {
   std::int64_t env_steps = 0, critic_steps = 0;
   in.value("env_steps", env_steps);
   in.value("critic_steps", critic_steps);
-  double deviation = 0.0;
-  std::int64_t adapted = 0;
   NoisyTeam noisy = noisy_;
-  in.value("noise_deviation", deviation);
-  in.value("noise_period", adapted);
-  if (in.status()) in.take(noisy.restore(deviation, adapted));
+  in.part(noisy);
   struct Saved {
     AlignedVector<float> weights, target;
     Adam<float> adam;

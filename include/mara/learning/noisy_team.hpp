@@ -11,14 +11,15 @@
 
 #include "mara/action/exploration.hpp"
 #include "mara/action/masked_choice.hpp"
+#include "mara/core/archive.hpp"
 #include "mara/learning/sequence.hpp"
 #include "mara/nn/agent_team.hpp"
 
 namespace mara {
 
 /// What a learner plays with when it explores by noise on parameters (ParameterNoise). The noise of a period
-/// is drawn from a stream that the seed and the number of the period name, so that only deviation() and
-/// adapted_period() are state; it stays the same while the parameters learn.
+/// is drawn from a stream that the seed and the number of the period name, so that only the
+/// deviation and the period of its last adaptation are state; it stays the same while the parameters learn.
 class NoisyTeam {
  public:
   NoisyTeam() = default;
@@ -26,12 +27,19 @@ class NoisyTeam {
 
   bool on() const noexcept { return noise_.deviation > 0.0; }
   double deviation() const noexcept { return noise_.deviation; }
-  std::int64_t adapted_period() const noexcept { return adapted_; }
-  /// From a checkpoint. Errors: a deviation that is negative or not finite.
-  Status restore(double deviation, std::int64_t adapted) {
+
+  void save(ArchiveWriter& out) const {
+    out.put_value("noise_deviation", noise_.deviation);
+    out.put_value("noise_period", adapted_);
+  }
+  /// Errors: of the archive, a deviation that is negative or not finite; nothing has changed then.
+  Status load(ArchiveReader& in) {
     ParameterNoise noise = noise_;
-    noise.deviation = deviation;
-    if (const Status good = noise.check(); !good) return good;
+    std::int64_t adapted = 0;
+    Status status = in.get_value("noise_deviation", noise.deviation);
+    if (status) status = in.get_value("noise_period", adapted);
+    if (status) status = noise.check();
+    if (!status) return status;
     noise_ = noise;
     adapted_ = adapted;
     return {};

@@ -37,8 +37,7 @@ Status QTrainer<M>::save(const FilePath& path) const {
   out.put_value("env_steps", env_steps_);
   out.put_value("updates", updates_);
   out.put_value("draw", draw_.state());
-  out.put_value("noise_deviation", noisy_.deviation());
-  out.put_value("noise_period", noisy_.adapted_period());
+  noisy_.save(out);
   out.put_value("lowest_reward", loss_.reward_range().lowest);
   out.put_value("highest_reward", loss_.reward_range().highest);
   out.put("parameters", std::span<const float>(parameters_));
@@ -60,17 +59,13 @@ Status QTrainer<M>::load(const FilePath& path) {
   std::int64_t env_steps = 0, updates = 0;
   Random::State draw;
   RewardRange range;
-  double deviation = 0.0;
-  std::int64_t adapted = 0;
   NoisyTeam noisy = noisy_;
   AlignedVector<float> parameters(parameters_.size()), target(target_.size());
   Optimiser optimiser = make_optimiser();
   in.value("env_steps", env_steps);
   in.value("updates", updates);
   in.value("draw", draw);
-  in.value("noise_deviation", deviation);
-  in.value("noise_period", adapted);
-  if (in.status()) in.take(noisy.restore(deviation, adapted));
+  in.part(noisy);
   in.value("lowest_reward", range.lowest);
   in.value("highest_reward", range.highest);
   in.exact("parameters", parameters);
