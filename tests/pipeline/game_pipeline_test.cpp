@@ -339,6 +339,9 @@ TEST_CASE("pipelines of learners of games say what is wrong", "[pipeline]") {
   config.slots = 0;
   CHECK(Qmix3::create(config, small_cluster(), {}, some_flow()).error().message ==
         "environment trainer: slots = 0");
+  config.slots = static_cast<std::size_t>(-1);
+  CHECK(Qmix3::create(config, small_cluster(), {}, some_flow()).error().message ==
+        "environment trainer: slots = 18446744073709551615, more than 2^31");
   config = cluster_q();
   config.gamma = 2.0;
   CHECK(Qmix3::create(config, small_cluster(), {}, some_flow()).error().message.find("gamma = 2") !=

@@ -62,6 +62,8 @@ class EnvironmentTrainer {
     if (G::kUsesField && flow == nullptr)
       return bad("flow is missing: this guidance mode needs a trained field");
     if (config.slots == 0) return bad("slots = 0");
+    if (config.slots > kLargestCount)
+      return bad("slots = " + std::to_string(config.slots) + ", more than 2^31");
     typename Trainer::Config inner = config;
     TeamConfig& team = F::team(inner);
     if (team.network.recurrence != Recurrence::kNone || team.network.dueling || team.agent_ids ||

@@ -49,10 +49,11 @@ struct QLearningConfig {
   RewardKind reward = RewardKind::kTeam;  ///< a mixed value learns from the sum of individual rewards
   double reward_scale = 1.0;  ///< rewards are multiplied by it for learning; reports show them as they are
   /// Next values are held within what the rewards learnt from so far allow: no state is worth more than the
-  /// largest of them for ever, nor less than the smallest, and an end is worth 0. True values never leave
-  /// these bounds; but the mixer of QMIX multiplies three functions of the state, so that beyond the states
-  /// it has seen it grows without limit, and through time limits, whose final states are nobody's first, into
-  /// all values. (Andrychowicz et al., "Hindsight experience replay", 2017, bound targets by known returns.)
+  /// largest of them for ever, nor less than the smallest, and an end is worth 0. What follows from
+  /// these rewards never leaves the bounds; but the mixer of QMIX multiplies three functions of the state, so
+  /// that beyond the states it has seen it grows without limit, and through time limits, whose final states
+  /// are nobody's first, into all values. (Andrychowicz et al., "Hindsight experience replay", 2017, bound
+  /// targets by known returns.)
   bool bound_values = true;
   double huber = 0.0;  ///< above 0: the loss is linear beyond this error (DQN: 1); 0: squared error
 
@@ -92,7 +93,7 @@ inline Status validate(const QLearningConfig& c) {
       {"rate_steps", static_cast<double>(c.rate_steps)}};
   for (const auto& [field, value] : counts) {
     if (!(value >= 1.0)) return bad(field, value, "must be at least 1");
-    if (value > 2147483648.0) return bad(field, value, "must be at most 2^31");  // such as a negative number
+    if (value > static_cast<double>(kLargestCount)) return bad(field, value, "must be at most 2^31");
   }
   const std::pair<const char*, double> shares[] = {{"gamma", c.gamma},
                                                    {"lambda", c.lambda},
